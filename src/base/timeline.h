@@ -1,0 +1,61 @@
+#pragma once
+// The thermometer on the host: named spans of the steady clock, kept as records that feed the timing
+// line, the table of the command line and a trace file.
+//
+// Threads: any thread may add spans.
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuzk {
+
+struct SpanRecord {
+  std::string name;      // e.g. "synthesize"
+  int lane = 0;          // partition number, or 0
+  std::int64_t start_us = 0;  // since the timeline was made
+  std::int64_t duration_us = 0;
+};
+
+class Timeline {
+ public:
+  Timeline() : origin_(std::chrono::steady_clock::now()) {}
+
+  // Measures from its construction to its end.
+  class Span {
+   public:
+    Span(Timeline* timeline, std::string_view name, int lane)
+        : timeline_(timeline), name_(name), lane_(lane), start_(std::chrono::steady_clock::now()) {}
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+    ~Span() { end(); }
+    void end();
+
+   private:
+    Timeline* timeline_;
+    std::string name_;
+    int lane_;
+    std::chrono::steady_clock::time_point start_;
+  };
+  Span span(std::string_view name, int lane = 0) { return Span(this, name, lane); }
+
+  std::vector<SpanRecord> records() const;
+  // Sum of the durations of all spans of that name.
+  double total_ms(std::string_view name) const;
+  // "name_ms=12.3 ..." in order of first appearance.
+  std::string key_values() const;
+  // The Chrome trace event format, which Perfetto opens.
+  std::string trace_json() const;
+
+ private:
+  void add(SpanRecord record);
+
+  const std::chrono::steady_clock::time_point origin_;
+  mutable std::mutex mutex_;
+  std::vector<SpanRecord> records_;
+};
+
+}  // namespace cuzk

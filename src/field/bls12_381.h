@@ -1,0 +1,28 @@
+#pragma once
+// The fields of BLS12-381 (Bowe 2017). With z = -0xd201000000010000:
+//   r = z^4 - z^2 + 1,  q = (z - 1)^2 r / 3 + z.
+
+#include "field/fp.h"
+#include "field/fp2.h"
+
+namespace cuzk::bls12_381 {
+
+inline constexpr std::uint64_t kZAbs = 0xd201000000010000;  // z is negative
+
+struct FrParams {
+  static constexpr const char* kName = "bls12_381::Fr";
+  static constexpr Limbs<4> kModulus = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48};
+  static constexpr std::uint64_t kGenerator = 7;  // of the multiplicative group
+  static constexpr unsigned kTwoAdicity = 32;
+};
+struct FqParams {
+  static constexpr const char* kName = "bls12_381::Fq";
+  static constexpr Limbs<6> kModulus = {0xb9feffffffffaaab, 0x1eabfffeb153ffff, 0x6730d2a0f6b0f624,
+                                        0x64774b84f38512bf, 0x4b1ba7b6434bacd7, 0x1a0111ea397fe69a};
+};
+
+using Fr = Fp<FrParams>;
+using Fq = Fp<FqParams>;
+using Fq2 = Fp2<Fq>;
+
+}  // namespace cuzk::bls12_381

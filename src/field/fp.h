@@ -1,0 +1,148 @@
+#pragma once
+// A prime field in Montgomery form, from nine lines of parameters.
+//
+// Form:    an Fp holds x * 2^(64 * kLimbs) mod p, fully reduced; a Scalar holds x itself, reduced.
+//          The two types never mix: to_scalar() and from_scalar() convert.
+// Needs:   the top bit of the modulus is clear (so that sums of two elements fit the limbs).
+// Threads: values.
+// Time:    products, sums and differences do not branch on their values; inverse, pow, sqrt,
+//          comparison and conversion do (_vartime in spirit: the prover's secrets are its witness,
+//          on the user's own machine).
+
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "base/cpu.h"
+#include "base/random.h"
+#include "field/bigint.h"
+#include "field/fp_kernels.h"
+
+namespace cuzk {
+
+// A canonical integer below the modulus of the field with parameters P; little-endian limbs.
+template <class P>
+struct ScalarOf {
+  static constexpr std::size_t kLimbs = P::kModulus.size();
+  Limbs<kLimbs> limbs{};
+
+  friend bool operator==(const ScalarOf&, const ScalarOf&) = default;
+};
+
+template <class P>
+struct Fp {
+  using Params = P;
+  static constexpr std::size_t kLimbs = P::kModulus.size();
+  static constexpr std::size_t kBytes = 8 * kLimbs;
+  static constexpr Limbs<kLimbs> kModulus = P::kModulus;
+  static constexpr std::size_t kBits = bit_length(kModulus);
+  static constexpr std::uint64_t kInv = montgomery_inverse(kModulus);
+  static constexpr Limbs<kLimbs> kR = power_of_two_mod(64 * kLimbs, kModulus);
+  static constexpr Limbs<kLimbs> kR2 = power_of_two_mod(128 * kLimbs, kModulus);
+  static_assert(kModulus[kLimbs - 1] >> 63 == 0);
+  using Scalar = ScalarOf<P>;
+
+  Limbs<kLimbs> limbs{};
+
+  static constexpr Fp zero() { return {}; }
+  static constexpr Fp one() { return {kR}; }
+  static Fp from_u64(std::uint64_t v) {
+    Scalar s;
+    s.limbs[0] = v;
+    return from_scalar(s);
+  }
+  static Fp from_scalar(const Scalar& s) { return Fp{s.limbs} * Fp{kR2}; }
+  Scalar to_scalar() const {
+    Limbs<kLimbs> one_limb{};
+    one_limb[0] = 1;
+    return Scalar{(*this * Fp{one_limb}).limbs};
+  }
+
+  bool is_zero() const { return cuzk::is_zero(limbs); }
+  bool is_one() const { return limbs == kR; }
+  friend bool operator==(const Fp&, const Fp&) = default;
+
+  friend Fp operator+(const Fp& a, const Fp& b) {
+    Fp r;
+    kernels::add<P>(r.limbs, a.limbs, b.limbs);
+    return r;
+  }
+  friend Fp operator-(const Fp& a, const Fp& b) {
+    Fp r;
+    kernels::sub<P>(r.limbs, a.limbs, b.limbs);
+    return r;
+  }
+  friend Fp operator*(const Fp& a, const Fp& b) {
+    Fp r;
+    kernels::mul<P>(r.limbs, a.limbs, b.limbs);
+    return r;
+  }
+  Fp operator-() const { return Fp{} - *this; }
+  Fp& operator+=(const Fp& b) { return *this = *this + b; }
+  Fp& operator-=(const Fp& b) { return *this = *this - b; }
+  Fp& operator*=(const Fp& b) { return *this = *this * b; }
+  Fp dbl() const { return *this + *this; }
+  Fp square() const {
+    Fp r;
+    kernels::square<P>(r.limbs, limbs);
+    return r;
+  }
+
+  // this^exponent, exponent as little-endian limbs.
+  Fp pow(std::span<const std::uint64_t> exponent) const {
+    Fp r = one();
+    for (std::size_t i = 64 * exponent.size(); i-- > 0;) {
+      r = r.square();
+      if (exponent[i / 64] >> (i % 64) & 1) r *= *this;
+    }
+    return r;
+  }
+  Fp pow(std::uint64_t exponent) const { return pow(std::span<const std::uint64_t>(&exponent, 1)); }
+
+  // The multiplicative inverse; zero for zero.
+  Fp inverse() const {
+    Limbs<kLimbs> e = kModulus;
+    e[0] -= 2;
+    return pow(e);
+  }
+
+  // Canonical bytes, little- or big-endian; nullopt for a value that is not below the modulus.
+  static std::optional<Fp> from_bytes_le(std::span<const std::uint8_t, kBytes> bytes) {
+    Scalar s;
+    std::memcpy(s.limbs.data(), bytes.data(), kBytes);
+    if (compare(s.limbs, kModulus) >= 0) return std::nullopt;
+    return from_scalar(s);
+  }
+  static std::optional<Fp> from_bytes_be(std::span<const std::uint8_t, kBytes> bytes) {
+    std::array<std::uint8_t, kBytes> le;
+    for (std::size_t i = 0; i < kBytes; ++i) le[i] = bytes[kBytes - 1 - i];
+    return from_bytes_le(le);
+  }
+  std::array<std::uint8_t, kBytes> to_bytes_le() const {
+    const Scalar s = to_scalar();
+    std::array<std::uint8_t, kBytes> out;
+    std::memcpy(out.data(), s.limbs.data(), kBytes);
+    return out;
+  }
+  std::array<std::uint8_t, kBytes> to_bytes_be() const {
+    const auto le = to_bytes_le();
+    std::array<std::uint8_t, kBytes> out;
+    for (std::size_t i = 0; i < kBytes; ++i) out[i] = le[kBytes - 1 - i];
+    return out;
+  }
+
+  // Uniform, by rejection of candidates of kBits bits.
+  static Fp random(RandomSource& source) {
+    for (;;) {
+      std::array<std::uint8_t, kBytes> b;
+      source.fill(b);
+      if constexpr (kBits % 8 != 0) {
+        b[(kBits - 1) / 8] &= static_cast<std::uint8_t>((1 << kBits % 8) - 1);
+      }
+      for (std::size_t i = (kBits + 7) / 8; i < kBytes; ++i) b[i] = 0;
+      if (auto v = from_bytes_le(b)) return *v;
+    }
+  }
+};
+
+}  // namespace cuzk

@@ -1,0 +1,80 @@
+#pragma once
+// The limb arithmetic under Fp: portable code, and a place for code per instruction set.
+//
+// Shape: operands reduced below P::kModulus, results too; outputs may alias inputs.
+
+#include "field/bigint.h"
+
+namespace cuzk::kernels {
+
+namespace portable {
+
+// r = a - p if a >= p, without a branch.
+template <class P, std::size_t N>
+inline void reduce_once(Limbs<N>& r, const Limbs<N>& a) {
+  Limbs<N> t = a;
+  const std::uint64_t keep = ~(sub_in_place(t, P::kModulus)) + 1;  // all ones when a < p
+  for (std::size_t i = 0; i < N; ++i) r[i] = (a[i] & keep) | (t[i] & ~keep);
+}
+
+template <class P, std::size_t N>
+inline void add(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  Limbs<N> t = a;
+  add_in_place(t, b);
+  reduce_once<P>(r, t);
+}
+
+template <class P, std::size_t N>
+inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  Limbs<N> t = a;
+  const std::uint64_t mask = ~sub_in_place(t, b) + 1;
+  Limbs<N> p{};
+  for (std::size_t i = 0; i < N; ++i) p[i] = P::kModulus[i] & mask;
+  add_in_place(t, p);
+  r = t;
+}
+
+// Coarsely integrated operand scanning (Koc, Acar, Kaliski 1996), without the extra word: the top bit
+// of the modulus is clear.
+template <class P, std::size_t N>
+inline void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  constexpr std::uint64_t inv = montgomery_inverse(P::kModulus);
+  Limbs<N> t{};
+  for (std::size_t i = 0; i < N; ++i) {
+    u128 x = static_cast<u128>(a[0]) * b[i] + t[0];
+    std::uint64_t carry_a = static_cast<std::uint64_t>(x >> 64);
+    const std::uint64_t m = static_cast<std::uint64_t>(x) * inv;
+    u128 y = static_cast<u128>(m) * P::kModulus[0] + static_cast<std::uint64_t>(x);
+    std::uint64_t carry_m = static_cast<std::uint64_t>(y >> 64);
+    for (std::size_t j = 1; j < N; ++j) {
+      x = static_cast<u128>(a[j]) * b[i] + t[j] + carry_a;
+      carry_a = static_cast<std::uint64_t>(x >> 64);
+      y = static_cast<u128>(m) * P::kModulus[j] + static_cast<std::uint64_t>(x) + carry_m;
+      carry_m = static_cast<std::uint64_t>(y >> 64);
+      t[j - 1] = static_cast<std::uint64_t>(y);
+    }
+    t[N - 1] = carry_a + carry_m;
+  }
+  reduce_once<P>(r, t);
+}
+
+}  // namespace portable
+
+template <class P, std::size_t N>
+inline void add(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  portable::add<P>(r, a, b);
+}
+template <class P, std::size_t N>
+inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  portable::sub<P>(r, a, b);
+}
+template <class P, std::size_t N>
+inline void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+  portable::mul<P>(r, a, b);
+}
+template <class P, std::size_t N>
+inline void square(Limbs<N>& r, const Limbs<N>& a) {
+  portable::mul<P>(r, a, a);
+}
+
+}  // namespace cuzk::kernels

@@ -31,7 +31,8 @@ Result<std::vector<std::uint8_t>> from_hex(std::string_view text) {
     const int high = hex_digit(text[i]);
     const int low = hex_digit(text[i + 1]);
     if (high < 0 || low < 0) {
-      return fail(ErrorCode::kCorruptInput, "not a hexadecimal digit at position {}", high < 0 ? i : i + 1);
+      return fail(ErrorCode::kCorruptInput, "not a hexadecimal digit at position {}",
+                  high < 0 ? i : i + 1);
     }
     out[i / 2] = static_cast<std::uint8_t>(high << 4 | low);
   }
@@ -40,7 +41,8 @@ Result<std::vector<std::uint8_t>> from_hex(std::string_view text) {
 
 Result<ByteSpan> ByteReader::take(std::size_t n, std::string_view field) {
   if (n > remaining()) {
-    return fail(ErrorCode::kCorruptInput, "{}: {} needs {} bytes at offset {}, but only {} are left", what_, field, n,
+    return fail(ErrorCode::kCorruptInput,
+                "{}: {} needs {} bytes at offset {}, but only {} are left", what_, field, n,
                 offset_, remaining());
   }
   ByteSpan out = bytes_.subspan(offset_, n);
@@ -70,11 +72,13 @@ Result<std::uint64_t> ByteReader::u64_le(std::string_view field) {
 
 namespace {
 template <class T>
-Result<T> bounded_count(const ByteReader& reader, T count, std::string_view field, std::size_t element_bytes) {
+Result<T> bounded_count(const ByteReader& reader, T count, std::string_view field,
+                        std::size_t element_bytes) {
   const std::uint64_t room = reader.remaining() / element_bytes;
   if (count > room) {
-    return fail(ErrorCode::kCorruptInput, "{}: {} declares {} elements of {} bytes, the file has room for {}",
-                reader.what(), field, count, element_bytes, room);
+    return fail(ErrorCode::kCorruptInput,
+                "{}: {} declares {} elements of {} bytes, the file has room for {}", reader.what(),
+                field, count, element_bytes, room);
   }
   return count;
 }
@@ -92,7 +96,8 @@ Result<std::uint32_t> ByteReader::count_u32_be(std::string_view field, std::size
 
 Status ByteReader::expect_end() const {
   if (remaining() != 0) {
-    return fail(ErrorCode::kCorruptInput, "{}: {} bytes left over after offset {}", what_, remaining(), offset_);
+    return fail(ErrorCode::kCorruptInput, "{}: {} bytes left over after offset {}", what_,
+                remaining(), offset_);
   }
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// CUZK_CHECK(condition): an invariant of our own. A broken one throws InvariantError, which ends the
-// job (the engine's edge turns it into ErrorCode::kInternal), not the process.
+// CUZK_CHECK(condition): an invariant of our own. A broken one throws InvariantError, which ends
+// the job (the engine's edge turns it into ErrorCode::kInternal), not the process.
 
 #include <stdexcept>
 
@@ -14,5 +14,6 @@ struct InvariantError : std::logic_error {
 
 }  // namespace cuzk
 
-#define CUZK_CHECK(condition) \
-  (static_cast<bool>(condition) ? void(0) : ::cuzk::invariant_broken(#condition, __FILE__, __LINE__))
+#define CUZK_CHECK(condition)             \
+  (static_cast<bool>(condition) ? void(0) \
+                                : ::cuzk::invariant_broken(#condition, __FILE__, __LINE__))

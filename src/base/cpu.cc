@@ -37,7 +37,8 @@ CpuVariant choose() {
   if (!forced || !*forced) return adx && built ? CpuVariant::kAdx : CpuVariant::kPortable;
   if (std::strcmp(forced, "portable") == 0) return CpuVariant::kPortable;
   if (std::strcmp(forced, "adx") == 0 && adx && built) return CpuVariant::kAdx;
-  std::fprintf(stderr, "CUZK_CPU=%s: known variants here are portable%s\n", forced, adx && built ? " and adx" : "");
+  std::fprintf(stderr, "CUZK_CPU=%s: known variants here are portable%s\n", forced,
+               adx && built ? " and adx" : "");
   std::exit(2);
 }
 

@@ -4,12 +4,12 @@
 //
 // Threads: values, no shared state.
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cuzk {
 
@@ -35,7 +35,9 @@ struct [[nodiscard]] Error {
   std::string message;
 
   // The same error seen from further out: "context: message".
-  Error in(std::string_view context) const { return {code, fmt::format("{}: {}", context, message)}; }
+  Error in(std::string_view context) const {
+    return {code, fmt::format("{}: {}", context, message)};
+  }
 };
 
 template <class T>
@@ -50,17 +52,17 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 
 }  // namespace cuzk
 
-// CUZK_TRY(lhs, expression): assigns the value of a Result, or returns its error from this function.
-// CUZK_TRY_VOID(expression): the same for a Status.
+// CUZK_TRY(lhs, expression): assigns the value of a Result, or returns its error from this
+// function. CUZK_TRY_VOID(expression): the same for a Status.
 #define CUZK_CONCAT_INNER(a, b) a##b
 #define CUZK_CONCAT(a, b) CUZK_CONCAT_INNER(a, b)
-#define CUZK_TRY_INNER(tmp, lhs, expression)                       \
-  auto tmp = (expression);                                         \
-  if (!tmp) return ::cuzk::fail(std::move(tmp).error());           \
+#define CUZK_TRY_INNER(tmp, lhs, expression)             \
+  auto tmp = (expression);                               \
+  if (!tmp) return ::cuzk::fail(std::move(tmp).error()); \
   lhs = std::move(tmp).value()
 #define CUZK_TRY(lhs, expression) CUZK_TRY_INNER(CUZK_CONCAT(cuzk_try_, __LINE__), lhs, expression)
-#define CUZK_TRY_VOID(expression)                                                        \
-  do {                                                                                   \
-    if (auto cuzk_status = (expression); !cuzk_status)                                   \
-      return ::cuzk::fail(std::move(cuzk_status).error());                               \
+#define CUZK_TRY_VOID(expression)                          \
+  do {                                                     \
+    if (auto cuzk_status = (expression); !cuzk_status)     \
+      return ::cuzk::fail(std::move(cuzk_status).error()); \
   } while (false)

@@ -21,7 +21,8 @@ struct Blake2b::State {
 
 Blake2b::Blake2b(std::size_t digest_bytes, ByteSpan key) : state_(std::make_unique<State>()) {
   state_->digest_bytes = digest_bytes;
-  CUZK_CHECK(crypto_generichash_blake2b_init(&state_->s, key.empty() ? nullptr : key.data(), key.size(), digest_bytes) == 0);
+  CUZK_CHECK(crypto_generichash_blake2b_init(&state_->s, key.empty() ? nullptr : key.data(),
+                                             key.size(), digest_bytes) == 0);
 }
 Blake2b::~Blake2b() = default;
 Blake2b::Blake2b(Blake2b&&) noexcept = default;

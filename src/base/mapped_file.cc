@@ -37,7 +37,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     return fail(code_of_errno(errno), "{}: cannot open: {}", path.string(), std::strerror(errno));
   }
   struct stat st {};
-  if (fstat(file.fd, &st) != 0) return fail(ErrorCode::kIo, "{}: cannot stat: {}", path.string(), std::strerror(errno));
+  if (fstat(file.fd, &st) != 0)
+    return fail(ErrorCode::kIo, "{}: cannot stat: {}", path.string(), std::strerror(errno));
   if (!S_ISREG(st.st_mode)) {
     return fail(ErrorCode::kInvalidArgument, "{}: is {}, a plain file is needed", path.string(),
                 S_ISDIR(st.st_mode) ? "a directory" : "not a plain file");
@@ -49,7 +50,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   void* p = mmap(nullptr, out.size_, PROT_READ, MAP_SHARED, file.fd, 0);
   if (p == MAP_FAILED) {
     out.size_ = 0;
-    return fail(ErrorCode::kIo, "{}: cannot map {} bytes: {}", path.string(), st.st_size, std::strerror(errno));
+    return fail(ErrorCode::kIo, "{}: cannot map {} bytes: {}", path.string(), st.st_size,
+                std::strerror(errno));
   }
   out.data_ = static_cast<const std::uint8_t*>(p);
   return out;
@@ -71,7 +73,9 @@ Status write_all(int fd, const std::string& path, ByteSpan bytes) {
 }
 }  // namespace
 
-FileWriter::FileWriter(int fd, std::string path) : fd_(fd), path_(std::move(path)) { buffer_.reserve(kWriteBufferBytes); }
+FileWriter::FileWriter(int fd, std::string path) : fd_(fd), path_(std::move(path)) {
+  buffer_.reserve(kWriteBufferBytes);
+}
 FileWriter::~FileWriter() = default;
 
 Status FileWriter::write(ByteSpan bytes) {
@@ -89,19 +93,23 @@ Status FileWriter::flush() {
 
 namespace {
 
-Status produce_into(int fd, const std::string& name, const std::function<Status(FileWriter&)>& produce) {
+Status produce_into(int fd, const std::string& name,
+                    const std::function<Status(FileWriter&)>& produce) {
   FileWriter writer(fd, name);
   CUZK_TRY_VOID(produce(writer));
   CUZK_TRY_VOID(writer.flush());
-  if (fsync(fd) != 0) return fail(ErrorCode::kIo, "{}: cannot sync: {}", name, std::strerror(errno));
+  if (fsync(fd) != 0)
+    return fail(ErrorCode::kIo, "{}: cannot sync: {}", name, std::strerror(errno));
   return {};
 }
 
 }  // namespace
 
-Status write_file_atomically(const std::filesystem::path& path, const std::function<Status(FileWriter&)>& produce) {
+Status write_file_atomically(const std::filesystem::path& path,
+                             const std::function<Status(FileWriter&)>& produce) {
   static std::atomic<unsigned> counter{0};
-  const std::string temporary = fmt::format("{}.tmp-{}-{}", path.string(), getpid(), counter.fetch_add(1));
+  const std::string temporary =
+      fmt::format("{}.tmp-{}-{}", path.string(), getpid(), counter.fetch_add(1));
   Status status;
   {
     const Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
@@ -111,7 +119,8 @@ Status write_file_atomically(const std::filesystem::path& path, const std::funct
     status = produce_into(file.fd, temporary, produce);
   }
   if (status && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = fail(ErrorCode::kIo, "{}: cannot rename to {}: {}", temporary, path.string(), std::strerror(errno));
+    status = fail(ErrorCode::kIo, "{}: cannot rename to {}: {}", temporary, path.string(),
+                  std::strerror(errno));
   }
   if (!status) ::unlink(temporary.c_str());
   return status;
@@ -121,11 +130,12 @@ Status write_file_atomically(const std::filesystem::path& path, ByteSpan bytes) 
   return write_file_atomically(path, [&](FileWriter& w) { return w.write(bytes); });
 }
 
-Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, std::size_t max_bytes) {
+Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path,
+                                            std::size_t max_bytes) {
   CUZK_TRY(MappedFile file, MappedFile::open(path));
   if (file.bytes().size() > max_bytes) {
-    return fail(ErrorCode::kInvalidArgument, "{}: has {} bytes, at most {} are expected here", path.string(),
-                file.bytes().size(), max_bytes);
+    return fail(ErrorCode::kInvalidArgument, "{}: has {} bytes, at most {} are expected here",
+                path.string(), file.bytes().size(), max_bytes);
   }
   return std::vector<std::uint8_t>(file.bytes().begin(), file.bytes().end());
 }

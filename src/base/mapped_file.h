@@ -20,8 +20,8 @@ class MappedFile {
   }
   ~MappedFile();
 
-  // kNotFound for a missing file, kInvalidArgument for a directory or another thing that is no plain
-  // file, kIo for one that cannot be read. An empty file gives an empty span.
+  // kNotFound for a missing file, kInvalidArgument for a directory or another thing that is no
+  // plain file, kIo for one that cannot be read. An empty file gives an empty span.
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   ByteSpan bytes() const { return {data_, size_}; }
@@ -56,10 +56,12 @@ class FileWriter {
 
 // Writes `path` through a temporary neighbour that is synced and renamed only when `produce`
 // succeeds, so that a reader sees the old file or the whole new one.
-Status write_file_atomically(const std::filesystem::path& path, const std::function<Status(FileWriter&)>& produce);
+Status write_file_atomically(const std::filesystem::path& path,
+                             const std::function<Status(FileWriter&)>& produce);
 Status write_file_atomically(const std::filesystem::path& path, ByteSpan bytes);
 
 // A whole small file; kInvalidArgument when it is larger than max_bytes.
-Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path, std::size_t max_bytes);
+Result<std::vector<std::uint8_t>> read_file(const std::filesystem::path& path,
+                                            std::size_t max_bytes);
 
 }  // namespace cuzk

@@ -51,9 +51,11 @@ Result<Reservation> MemoryBudget::reserve(std::string_view owner, std::size_t by
     std::sort(holders.rbegin(), holders.rend());
     std::string list;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, holders.size()); ++i) {
-      list += fmt::format("{}{} {:.1f} MiB", i ? ", " : "", holders[i].second, static_cast<double>(holders[i].first) / (1 << 20));
+      list += fmt::format("{}{} {:.1f} MiB", i ? ", " : "", holders[i].second,
+                          static_cast<double>(holders[i].first) / (1 << 20));
     }
-    return fail(ErrorCode::kOutOfBudget, "{} needs {:.1f} MiB, but {:.1f} of {:.1f} MiB are in use ({})", owner,
+    return fail(ErrorCode::kOutOfBudget,
+                "{} needs {:.1f} MiB, but {:.1f} of {:.1f} MiB are in use ({})", owner,
                 static_cast<double>(bytes) / (1 << 20), static_cast<double>(used_) / (1 << 20),
                 static_cast<double>(limit_) / (1 << 20), list.empty() ? "nothing reserved" : list);
   }
@@ -84,7 +86,8 @@ void MemoryBudget::give_back(const std::string& owner, std::size_t bytes) {
 namespace internal {
 
 namespace {
-constexpr std::size_t kMapBytes = std::size_t{1} << 21;  // from here on whole mappings, on huge pages where given
+constexpr std::size_t kMapBytes = std::size_t{1}
+                                  << 21;  // from here on whole mappings, on huge pages where given
 }
 
 void* allocate_pages(std::size_t bytes) {

@@ -83,11 +83,13 @@ class MemoryBudget {
 };
 
 namespace internal {
-void* allocate_pages(std::size_t bytes);  // 64-byte aligned, huge pages asked for when large; throws std::bad_alloc
+void* allocate_pages(
+    std::size_t bytes);  // 64-byte aligned, huge pages asked for when large; throws std::bad_alloc
 void free_pages(void* p, std::size_t bytes);
 }  // namespace internal
 
-// An array of trivially copyable elements, reserved before it is allocated. Contents start undefined.
+// An array of trivially copyable elements, reserved before it is allocated. Contents start
+// undefined.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -106,7 +108,8 @@ class Buffer {
 
   static Result<Buffer> allocate(MemoryBudget& budget, std::string_view owner, std::size_t count) {
     if (count > SIZE_MAX / sizeof(T)) {
-      return fail(ErrorCode::kOutOfBudget, "{}: {} elements of {} bytes exceed the address space", owner, count, sizeof(T));
+      return fail(ErrorCode::kOutOfBudget, "{}: {} elements of {} bytes exceed the address space",
+                  owner, count, sizeof(T));
     }
     CUZK_TRY(Reservation reservation, budget.reserve(owner, count * sizeof(T)));
     Buffer out;

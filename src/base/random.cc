@@ -28,7 +28,8 @@ void SeededRandom::fill(std::span<std::uint8_t> out) {
     if (used_ == pool_.size()) {
       pool_.fill(0);
       const std::uint8_t nonce[8] = {};
-      crypto_stream_chacha20_xor_ic(pool_.data(), pool_.data(), pool_.size(), nonce, block_, key_.data());
+      crypto_stream_chacha20_xor_ic(pool_.data(), pool_.data(), pool_.size(), nonce, block_,
+                                    key_.data());
       block_ += pool_.size() / 64;
       used_ = 0;
     }

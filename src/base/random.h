@@ -22,7 +22,8 @@ class RandomSource {
   }
 };
 
-// getrandom(2). Throws std::system_error if the system refuses: a proof must never go on without it.
+// getrandom(2). Throws std::system_error if the system refuses: a proof must never go on without
+// it.
 class SystemRandom final : public RandomSource {
  public:
   void fill(std::span<std::uint8_t> out) override;

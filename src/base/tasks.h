@@ -3,15 +3,15 @@
 //
 // Threads: a Tasks may be shared; calls from several threads share its worker threads.
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <stop_token>
-
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/task_arena.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stop_token>
 
 namespace cuzk {
 

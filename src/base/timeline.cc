@@ -13,7 +13,8 @@ std::int64_t micros(std::chrono::steady_clock::duration d) {
 void Timeline::Span::end() {
   if (!timeline_) return;
   const auto now = std::chrono::steady_clock::now();
-  timeline_->add({std::move(name_), lane_, micros(start_ - timeline_->origin_), micros(now - start_)});
+  timeline_->add(
+      {std::move(name_), lane_, micros(start_ - timeline_->origin_), micros(now - start_)});
   timeline_ = nullptr;
 }
 
@@ -45,7 +46,8 @@ std::string Timeline::key_values() const {
   }
   std::string out;
   for (const auto& [name, us] : sums) {
-    out += fmt::format("{}{}_ms={:.1f}", out.empty() ? "" : " ", name, static_cast<double>(us) / 1000.0);
+    out += fmt::format("{}{}_ms={:.1f}", out.empty() ? "" : " ", name,
+                       static_cast<double>(us) / 1000.0);
   }
   return out;
 }
@@ -54,8 +56,9 @@ std::string Timeline::trace_json() const {
   std::string out = "{\"traceEvents\":[";
   bool first = true;
   for (const SpanRecord& r : records()) {
-    out += fmt::format("{}{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{}}}", first ? "" : ",",
-                       r.name, r.lane, r.start_us, r.duration_us);
+    out +=
+        fmt::format("{}{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{}}}",
+                    first ? "" : ",", r.name, r.lane, r.start_us, r.duration_us);
     first = false;
   }
   return out + "]}\n";

@@ -1,6 +1,6 @@
 #pragma once
-// The thermometer on the host: named spans of the steady clock, kept as records that feed the timing
-// line, the table of the command line and a trace file.
+// The thermometer on the host: named spans of the steady clock, kept as records that feed the
+// timing line, the table of the command line and a trace file.
 //
 // Threads: any thread may add spans.
 
@@ -14,8 +14,8 @@
 namespace cuzk {
 
 struct SpanRecord {
-  std::string name;      // e.g. "synthesize"
-  int lane = 0;          // partition number, or 0
+  std::string name;           // e.g. "synthesize"
+  int lane = 0;               // partition number, or 0
   std::int64_t start_us = 0;  // since the timeline was made
   std::int64_t duration_us = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Fixed-size little-endian integers of 64-bit limbs, usable at compile time. Plain building blocks for
-// the prime fields; variable-time.
+// Fixed-size little-endian integers of 64-bit limbs, usable at compile time. Plain building blocks
+// for the prime fields; variable-time.
 
 #include <array>
 #include <cstddef>

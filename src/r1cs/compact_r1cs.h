@@ -1,14 +1,14 @@
 #pragma once
 // Constraint matrices in compact form.
 //
-// A circuit is a list of segments. A segment places a block of rows (a RowBlock) once: it says where
-// the block's rows, its own auxiliary variables and its own inputs begin. A circuit that repeats a
-// gadget a thousand times keeps the gadget's rows once and a thousand small Segment records; a
-// circuit with no repetition is one block and one segment. Terms name their variable relative to the
-// segment or absolutely, in 32 bits; coefficients are indices into a dictionary.
+// A circuit is a list of segments. A segment places a block of rows (a RowBlock) once: it says
+// where the block's rows, its own auxiliary variables and its own inputs begin. A circuit that
+// repeats a gadget a thousand times keeps the gadget's rows once and a thousand small Segment
+// records; a circuit with no repetition is one block and one segment. Terms name their variable
+// relative to the segment or absolutely, in 32 bits; coefficients are indices into a dictionary.
 //
-// The rows Input(i) * 0 = 0 that the Groth16 set-up appends for every input are NOT stored here; who
-// needs them adds them (num_rows_with_inputs()).
+// The rows Input(i) * 0 = 0 that the Groth16 set-up appends for every input are NOT stored here;
+// who needs them adds them (num_rows_with_inputs()).
 //
 // Form:    dictionary in Montgomery form; entry 0 is 1, entry 1 is -1.
 // Threads: immutable once built.
@@ -34,7 +34,9 @@ struct ColumnRef {
 
   std::uint32_t raw = 0;
 
-  static constexpr ColumnRef make(Kind kind, std::uint32_t index) { return {kind << kIndexBits | index}; }
+  static constexpr ColumnRef make(Kind kind, std::uint32_t index) {
+    return {kind << kIndexBits | index};
+  }
   constexpr Kind kind() const { return static_cast<Kind>(raw >> kIndexBits); }
   constexpr std::uint32_t index() const { return raw & kIndexMask; }
   friend bool operator==(ColumnRef, ColumnRef) = default;
@@ -47,8 +49,8 @@ struct Term {
 static_assert(sizeof(Term) == 8);
 
 // One matrix of a block, rows compressed: row i has terms[row_end[i-1] .. row_end[i]).
-// Within a row: no variable twice, no zero coefficient, inputs before auxiliaries, indices ascending
-// (as resolved in every segment that places the block).
+// Within a row: no variable twice, no zero coefficient, inputs before auxiliaries, indices
+// ascending (as resolved in every segment that places the block).
 struct RowMatrix {
   std::vector<std::uint32_t> row_end;
   std::vector<Term> terms;
@@ -95,8 +97,9 @@ struct CompactR1cs {
   std::string name;
   std::uint32_t num_inputs = 1;  // with the constant one
   std::uint32_t num_aux = 0;
-  std::uint32_t num_rows = 0;       // emitted by the circuit
-  std::uint32_t num_full_aux = 0;   // auxiliaries that were not allocated as bits: a bound on full scalars
+  std::uint32_t num_rows = 0;  // emitted by the circuit
+  std::uint32_t num_full_aux =
+      0;  // auxiliaries that were not allocated as bits: a bound on full scalars
   std::vector<Fr> dictionary;
   std::vector<RowBlock> blocks;
   std::vector<Segment> segments;  // rows, aux and inputs ascending and without gaps
@@ -112,10 +115,14 @@ struct CompactR1cs {
   // Absolute form (kAux or kInput) of a reference inside `segment`.
   ColumnRef resolve(ColumnRef c, const Segment& segment) const {
     switch (c.kind()) {
-      case ColumnRef::kLocalAux: return ColumnRef::make(ColumnRef::kAux, segment.aux_base + c.index());
-      case ColumnRef::kLocalInput: return ColumnRef::make(ColumnRef::kInput, segment.input_base + c.index());
-      case ColumnRef::kPort: return ports[segment.port_base + c.index()];
-      default: return c;
+      case ColumnRef::kLocalAux:
+        return ColumnRef::make(ColumnRef::kAux, segment.aux_base + c.index());
+      case ColumnRef::kLocalInput:
+        return ColumnRef::make(ColumnRef::kInput, segment.input_base + c.index());
+      case ColumnRef::kPort:
+        return ports[segment.port_base + c.index()];
+      default:
+        return c;
     }
   }
   // Bytes of memory that the matrices, dictionary and tables take.

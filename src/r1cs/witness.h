@@ -4,7 +4,8 @@
 // An auxiliary is 0, 1 or a full scalar. Two bitmaps (ones, full) and the short list of the full
 // scalars in ascending order of index hold a hundred million wires in tens of megabytes.
 //
-// Form:    field elements in Montgomery form. A value that happens to be 0 or 1 is always stored as a
+// Form:    field elements in Montgomery form. A value that happens to be 0 or 1 is always stored as
+// a
 //          bit, so equal assignments are equal bytes.
 // Threads: a CompactWitness is immutable once built.
 
@@ -20,15 +21,18 @@ namespace cuzk {
 template <class Fr>
 class CompactWitness {
  public:
-  static constexpr std::size_t kRankBits = 512;  // a running count of full scalars for each 512 wires
+  static constexpr std::size_t kRankBits =
+      512;  // a running count of full scalars for each 512 wires
 
   std::vector<Fr> inputs;  // inputs[0] is one
 
   std::size_t num_aux() const { return num_aux_; }
-  std::span<const std::uint64_t> ones() const { return ones_; }   // bit i: aux i is 1
-  std::span<const std::uint64_t> full() const { return full_; }   // bit i: aux i is neither 0 nor 1
+  std::span<const std::uint64_t> ones() const { return ones_; }  // bit i: aux i is 1
+  std::span<const std::uint64_t> full() const { return full_; }  // bit i: aux i is neither 0 nor 1
   std::span<const Fr> full_values() const { return full_values_; }
-  std::span<const std::uint32_t> full_ranks() const { return ranks_; }  // full scalars before wire 512 * i
+  std::span<const std::uint32_t> full_ranks() const {
+    return ranks_;
+  }  // full scalars before wire 512 * i
 
   bool is_one(std::size_t i) const { return ones_[i / 64] >> (i % 64) & 1; }
   bool is_full(std::size_t i) const { return full_[i / 64] >> (i % 64) & 1; }
@@ -38,14 +42,16 @@ class CompactWitness {
     for (std::size_t w = i / kRankBits * (kRankBits / 64); w < i / 64; ++w) {
       rank += static_cast<std::size_t>(std::popcount(full_[w]));
     }
-    return rank + static_cast<std::size_t>(std::popcount(full_[i / 64] & ((std::uint64_t{1} << (i % 64)) - 1)));
+    return rank + static_cast<std::size_t>(
+                      std::popcount(full_[i / 64] & ((std::uint64_t{1} << (i % 64)) - 1)));
   }
   Fr aux(std::size_t i) const {
     if (is_full(i)) return full_values_[full_index(i)];
     return is_one(i) ? Fr::one() : Fr::zero();
   }
   std::size_t bytes() const {
-    return 8 * (ones_.size() + full_.size()) + 4 * ranks_.size() + sizeof(Fr) * (full_values_.size() + inputs.size());
+    return 8 * (ones_.size() + full_.size()) + 4 * ranks_.size() +
+           sizeof(Fr) * (full_values_.size() + inputs.size());
   }
 
   // Appending, in order of index. finish() must follow before anything is read.

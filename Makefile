@@ -1,0 +1,51 @@
+# The two commands of the README, and the ones developers use. Each is one intent; cmake --preset does the work.
+BUILD ?= build/release
+JOBS ?= $(shell nproc)
+DEMO ?= build/demo
+
+.PHONY: help demo test build deps bench format check-format asan fuzz clean
+
+help:
+	@echo "make demo   set up, build, prove a real 2 KiB sector and verify the proof"
+	@echo "make test   set up, build, run every test that needs no GPU"
+	@echo "make bench  build and run the benchmarks (minutes)"
+	@echo "make asan   tests under address and undefined-behaviour sanitizers"
+	@echo "make fuzz   every fuzzer for a few seconds"
+	@echo "make format / check-format / clean"
+
+deps:
+	@tools/install_dependencies.sh
+
+build: deps
+	cmake --preset release
+	cmake --build build/release -j $(JOBS)
+
+demo:
+	@tools/install_dependencies.sh --build-only
+	cmake --preset release -DCUZK_TESTS=OFF -DCUZK_BENCH=OFF -B $(DEMO)
+	cmake --build $(DEMO) -j $(JOBS) --target cuzk
+	tools/demo.sh $(DEMO)
+
+test: build
+	ctest --test-dir build/release --output-on-failure -LE 'gpu|slow'
+	tools/run_fuzzers.sh 5
+
+bench: build
+	tools/run_benchmarks.sh build/release
+
+asan: deps
+	cmake --preset asan
+	cmake --build build/asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure -LE 'gpu|slow'
+
+fuzz: deps
+	tools/run_fuzzers.sh 60
+
+format:
+	tools/check_format.sh --fix
+
+check-format:
+	tools/check_format.sh
+
+clean:
+	rm -rf build

@@ -10,9 +10,15 @@ std::int64_t micros(std::chrono::steady_clock::duration d) {
 }
 }  // namespace
 
+Timeline::Span::Span(Timeline* timeline, std::string_view name, int lane)
+    : timeline_(timeline), name_(name), lane_(lane), start_(std::chrono::steady_clock::now()) {
+  if (timeline_ && timeline_->observer_) timeline_->observer_(name_, lane_, true);
+}
+
 void Timeline::Span::end() {
   if (!timeline_) return;
   const auto now = std::chrono::steady_clock::now();
+  if (timeline_->observer_) timeline_->observer_(name_, lane_, false);
   timeline_->add(
       {std::move(name_), lane_, micros(start_ - timeline_->origin_), micros(now - start_)});
   timeline_ = nullptr;

@@ -2,10 +2,12 @@
 // The thermometer on the host: named spans of the steady clock, kept as records that feed the
 // timing line, the table of the command line and a trace file.
 //
-// Threads: any thread may add spans.
+// Threads: any thread may add spans; the observer is called by the thread that begins or ends a
+// span, set it before the first one.
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -22,20 +24,23 @@ struct SpanRecord {
 
 class Timeline {
  public:
-  Timeline() : origin_(std::chrono::steady_clock::now()) {}
+  // Told of every span that begins (and ends), e.g. to show progress.
+  using Observer = std::function<void(std::string_view name, int lane, bool begins)>;
+
+  explicit Timeline(Observer observer = {})
+      : origin_(std::chrono::steady_clock::now()), observer_(std::move(observer)) {}
 
   // Measures from its construction to its end.
   class Span {
    public:
-    Span(Timeline* timeline, std::string_view name, int lane)
-        : timeline_(timeline), name_(name), lane_(lane), start_(std::chrono::steady_clock::now()) {}
+    Span(Timeline* timeline, std::string_view name, int lane);
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
     ~Span() { end(); }
     void end();
 
    private:
-    Timeline* timeline_;
+    Timeline* timeline_;  // null once ended, or when nothing is measured
     std::string name_;
     int lane_;
     std::chrono::steady_clock::time_point start_;
@@ -54,6 +59,7 @@ class Timeline {
   void add(SpanRecord record);
 
   const std::chrono::steady_clock::time_point origin_;
+  const Observer observer_;
   mutable std::mutex mutex_;
   std::vector<SpanRecord> records_;
 };

@@ -28,8 +28,10 @@ bls12_381::Fq Bls12_381G1::b() {
 }
 Affine<Bls12_381G1> Bls12_381G1::generator() {
   static const Affine<Bls12_381G1> g = {
-      from_hex_be<Field>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"),
-      from_hex_be<Field>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1")};
+      from_hex_be<Field>("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff"
+                         "97a1aeffb3af00adb22c6bb"),
+      from_hex_be<Field>("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a"
+                         "2888ae40caa232946c5e7e1")};
   return g;
 }
 bls12_381::Fq2 Bls12_381G2::b() {
@@ -39,10 +41,14 @@ bls12_381::Fq2 Bls12_381G2::b() {
 Affine<Bls12_381G2> Bls12_381G2::generator() {
   using Fq = bls12_381::Fq;
   static const Affine<Bls12_381G2> g = {
-      {from_hex_be<Fq>("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8"),
-       from_hex_be<Fq>("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e")},
-      {from_hex_be<Fq>("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801"),
-       from_hex_be<Fq>("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be")}};
+      {from_hex_be<Fq>("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a80"
+                       "5bbefd48056c8c121bdb8"),
+       from_hex_be<Fq>("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf112139"
+                       "45d57e5ac7d055d042b7e")},
+      {from_hex_be<Fq>("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3ba"
+                       "ca289e193548608b82801"),
+       from_hex_be<Fq>("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275ce"
+                       "c1da1aaa9075ff05f79be")}};
   return g;
 }
 
@@ -52,7 +58,8 @@ bn254::Fq Bn254G1::b() {
 }
 Affine<Bn254G1> Bn254G1::generator() { return {bn254::Fq::from_u64(1), bn254::Fq::from_u64(2)}; }
 bn254::Fq2 Bn254G2::b() {
-  static const Field b = Field{bn254::Fq::from_u64(9), bn254::Fq::from_u64(1)}.inverse() * bn254::Fq::from_u64(3);
+  static const Field b =
+      Field{bn254::Fq::from_u64(9), bn254::Fq::from_u64(1)}.inverse() * bn254::Fq::from_u64(3);
   return b;
 }
 Affine<Bn254G2> Bn254G2::generator() {

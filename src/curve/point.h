@@ -3,9 +3,11 @@
 //   G::Field, G::b(), G::generator().
 //
 // Affine<G>: x, y; the identity is (0, 0), which lies on no curve here because b != 0.
-// Xyzz<G>:   X / ZZ, Y / ZZZ with ZZ^3 = ZZZ^2; the identity has ZZ = 0. Formulas: Explicit-Formulas
-//            Database, short Weierstrass, a = 0, coordinates xyzz (madd-2008-s, add-2008-s, dbl-2008-s-1,
-//            mdbl-2008-s-1). All of them are complete: any operands, equal, opposite or the identity.
+// Xyzz<G>:   X / ZZ, Y / ZZZ with ZZ^3 = ZZZ^2; the identity has ZZ = 0. Formulas:
+// Explicit-Formulas
+//            Database, short Weierstrass, a = 0, coordinates xyzz (madd-2008-s, add-2008-s,
+//            dbl-2008-s-1, mdbl-2008-s-1). All of them are complete: any operands, equal, opposite
+//            or the identity.
 // Threads: values.
 
 #include <span>

@@ -11,7 +11,8 @@ inline constexpr std::uint64_t kZAbs = 0xd201000000010000;  // z is negative
 
 struct FrParams {
   static constexpr const char* kName = "bls12_381::Fr";
-  static constexpr Limbs<4> kModulus = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805, 0x73eda753299d7d48};
+  static constexpr Limbs<4> kModulus = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805,
+                                        0x73eda753299d7d48};
   static constexpr std::uint64_t kGenerator = 7;  // of the multiplicative group
   static constexpr unsigned kTwoAdicity = 32;
 };

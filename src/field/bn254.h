@@ -11,13 +11,15 @@ inline constexpr std::uint64_t kX = 4965661367192848881;
 
 struct FrParams {
   static constexpr const char* kName = "bn254::Fr";
-  static constexpr Limbs<4> kModulus = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr Limbs<4> kModulus = {0x43e1f593f0000001, 0x2833e84879b97091, 0xb85045b68181585d,
+                                        0x30644e72e131a029};
   static constexpr std::uint64_t kGenerator = 5;  // of the multiplicative group
   static constexpr unsigned kTwoAdicity = 28;
 };
 struct FqParams {
   static constexpr const char* kName = "bn254::Fq";
-  static constexpr Limbs<4> kModulus = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d, 0x30644e72e131a029};
+  static constexpr Limbs<4> kModulus = {0x3c208c16d87cfd47, 0x97816a916871ca8d, 0xb85045b68181585d,
+                                        0x30644e72e131a029};
 };
 
 using Fr = Fp<FrParams>;

@@ -34,8 +34,8 @@ inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
   r = t;
 }
 
-// Coarsely integrated operand scanning (Koc, Acar, Kaliski 1996), without the extra word: the top bit
-// of the modulus is clear.
+// Coarsely integrated operand scanning (Koc, Acar, Kaliski 1996), without the extra word: the top
+// bit of the modulus is clear.
 template <class P, std::size_t N>
 inline void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
   constexpr std::uint64_t inv = montgomery_inverse(P::kModulus);

@@ -34,13 +34,15 @@ struct PorepShape {
   std::uint32_t challenges_per_partition = 0;
 
   std::uint64_t nodes() const { return sector_bytes / 32; }
-  // Arity of each step of a path from a leaf to comm_r_last or comm_c: base steps, then sub, then top.
+  // Arity of each step of a path from a leaf to comm_r_last or comm_c: base steps, then sub, then
+  // top.
   std::vector<std::uint32_t> path_arities() const;
   // Number of public inputs of one partition, without the constant one.
   std::uint32_t num_public_inputs() const { return 3 + 18 * challenges_per_partition; }
   // "layered_drgporep::PublicParams{ ... }": what the parameter file's name is the hash of.
   std::string parameter_identifier() const;
-  // "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-8-0-sha256_hasher-<hex>", without extension.
+  // "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-8-0-sha256_hasher-<hex>",
+  // without extension.
   std::string parameter_stem() const;
 
   friend bool operator==(const PorepShape&, const PorepShape&) = default;
@@ -66,11 +68,16 @@ struct SealProof {
 
   // The registered number as u64 LE, nonce 0, 16 zero bytes.
   std::array<std::uint8_t, 32> porep_id() const;
+  // "StackedDrg32GiBV1": the size's tag in C1 outputs, whatever the version.
+  std::string size_tag() const;
 };
 
 Result<SealProof> seal_proof(std::uint32_t number);
-// Also accepts the sizes that have no registered number (4, 16, 32 KiB, 16 MiB, 1 GiB) in the same style, e.g.
-// "StackedDrg16KiBV1_1"; their number and porep_id are those of the 2 KiB proof of that version.
+// Also accepts the sizes that have no registered number (4, 16, 32 KiB, 16 MiB, 1 GiB) in the same
+// style, e.g. "StackedDrg16KiBV1_1"; their number and porep_id are those of the 2 KiB proof of that
+// version.
 Result<SealProof> seal_proof(std::string_view name);
+// Every size with every version, the unnumbered ones too.
+std::vector<SealProof> all_seal_proofs();
 
 }  // namespace cuzk::filecoin

@@ -1,9 +1,12 @@
 #pragma once
-// The limb arithmetic under Fp: portable code, and a place for code per instruction set.
+// The limb arithmetic under Fp: portable code, and the choice between it and code per instruction
+// set. The choice is made once at start (base/cpu.h) and read as a plain load.
 //
 // Shape: operands reduced below P::kModulus, results too; outputs may alias inputs.
 
+#include "base/cpu.h"
 #include "field/bigint.h"
+#include "field/fp_adx.h"
 
 namespace cuzk::kernels {
 
@@ -35,9 +38,9 @@ inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
 }
 
 // Coarsely integrated operand scanning (Koc, Acar, Kaliski 1996), without the extra word: the top
-// bit of the modulus is clear.
+// bit of the modulus is clear. Not inlined: the body is long, and on x86-64 it is the unlikely one.
 template <class P, std::size_t N>
-inline void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+[[gnu::noinline]] void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
   constexpr std::uint64_t inv = montgomery_inverse(P::kModulus);
   Limbs<N> t{};
   for (std::size_t i = 0; i < N; ++i) {
@@ -68,12 +71,31 @@ template <class P, std::size_t N>
 inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
   portable::sub<P>(r, a, b);
 }
+
 template <class P, std::size_t N>
 inline void mul(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+#if CUZK_HAVE_ADX
+  if constexpr (N == 4 || N == 6) {
+    if (internal::kUseAdx) [[likely]] {
+      if constexpr (N == 4) cuzk_mont_mul_4_adx(r.data(), a.data(), b.data(), &kMontgomery<P>);
+      if constexpr (N == 6) cuzk_mont_mul_6_adx(r.data(), a.data(), b.data(), &kMontgomery<P>);
+      return;
+    }
+  }
+#endif
   portable::mul<P>(r, a, b);
 }
 template <class P, std::size_t N>
 inline void square(Limbs<N>& r, const Limbs<N>& a) {
+#if CUZK_HAVE_ADX
+  if constexpr (N == 4 || N == 6) {
+    if (internal::kUseAdx) [[likely]] {
+      if constexpr (N == 4) cuzk_mont_square_4_adx(r.data(), a.data(), &kMontgomery<P>);
+      if constexpr (N == 6) cuzk_mont_square_6_adx(r.data(), a.data(), &kMontgomery<P>);
+      return;
+    }
+  }
+#endif
   portable::mul<P>(r, a, a);
 }
 

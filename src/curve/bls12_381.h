@@ -23,6 +23,7 @@ struct Bls12_381 {
   using Fr = bls12_381::Fr;
   using Fq = bls12_381::Fq;
   using Fq2 = bls12_381::Fq2;
+  using Fq12 = bls12_381::Fq12;
   using G1 = Bls12_381G1;
   using G2 = Bls12_381G2;
 };

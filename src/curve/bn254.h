@@ -22,6 +22,7 @@ struct Bn254 {
   using Fr = bn254::Fr;
   using Fq = bn254::Fq;
   using Fq2 = bn254::Fq2;
+  using Fq12 = bn254::Fq12;
   using G1 = Bn254G1;
   using G2 = Bn254G2;
 };

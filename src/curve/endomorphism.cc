@@ -6,20 +6,6 @@ namespace cuzk {
 
 namespace {
 
-// x^((q-1)/divisor) for the field's modulus q.
-template <class F, std::size_t N>
-F power_of_q_minus_1_over(const F& x, Limbs<N> q, std::uint64_t divisor) {
-  q[0] -= 1;  // q is odd
-  u128 rest = 0;
-  for (std::size_t i = N; i-- > 0;) {
-    rest = rest << 64 | q[i];
-    q[i] = static_cast<std::uint64_t>(rest / divisor);
-    rest %= divisor;
-  }
-  CUZK_CHECK(rest == 0);
-  return x.pow(q);
-}
-
 template <class G>
 Xyzz<G> mul_u64(const Xyzz<G>& p, std::uint64_t k) {
   return p.mul(std::span<const std::uint64_t>(&k, 1));
@@ -31,7 +17,7 @@ bls12_381::Fq find_beta() {
   using Point = Xyzz<Bls12_381G1>;
   Fq beta = Fq::one();
   for (std::uint64_t base = 2; beta.is_one(); ++base) {
-    beta = power_of_q_minus_1_over(Fq::from_u64(base), Fq::kModulus, 3);
+    beta = internal::power_of_q_minus_1_over(Fq::from_u64(base), Fq::kModulus, 3);
   }
   const auto g = Bls12_381G1::generator();
   const Point image = -mul_u64(mul_u64(Point::from_affine(g), bls12_381::kZAbs), bls12_381::kZAbs);
@@ -51,8 +37,8 @@ struct PsiConstants {
 template <class F2>
 PsiConstants<F2> psi_constants(const F2& xi, bool multiplying_twist) {
   const F2 base = multiplying_twist ? xi.inverse() : xi;
-  return {power_of_q_minus_1_over(base, F2::Base::kModulus, 3),
-          power_of_q_minus_1_over(base, F2::Base::kModulus, 2)};
+  return {internal::power_of_q_minus_1_over(base, F2::Base::kModulus, 3),
+          internal::power_of_q_minus_1_over(base, F2::Base::kModulus, 2)};
 }
 
 }  // namespace
@@ -63,14 +49,12 @@ Affine<Bls12_381G1> phi(const Affine<Bls12_381G1>& p) {
 }
 
 Affine<Bls12_381G2> psi(const Affine<Bls12_381G2>& p) {
-  using Fq = bls12_381::Fq;
-  static const auto k = psi_constants(bls12_381::Fq2{Fq::one(), Fq::one()}, true);
+  static const auto k = psi_constants(bls12_381::Tower::xi(), true);
   return {p.x.conjugate() * k.x, p.y.conjugate() * k.y};
 }
 
 Affine<Bn254G2> psi(const Affine<Bn254G2>& p) {
-  using Fq = bn254::Fq;
-  static const auto k = psi_constants(bn254::Fq2{Fq::from_u64(9), Fq::one()}, false);
+  static const auto k = psi_constants(bn254::Tower::xi(), false);
   return {p.x.conjugate() * k.x, p.y.conjugate() * k.y};
 }
 

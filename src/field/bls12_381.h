@@ -4,6 +4,7 @@
 
 #include "field/fp.h"
 #include "field/fp2.h"
+#include "field/tower.h"
 
 namespace cuzk::bls12_381 {
 
@@ -25,5 +26,14 @@ struct FqParams {
 using Fr = Fp<FrParams>;
 using Fq = Fp<FqParams>;
 using Fq2 = Fp2<Fq>;
+
+// xi = 1 + u.
+struct Tower {
+  using Fq2 = bls12_381::Fq2;
+  static Fq2 xi() { return {Fq::one(), Fq::one()}; }
+  static Fq2 mul_xi(const Fq2& a) { return {a.c0 - a.c1, a.c0 + a.c1}; }
+};
+using Fq6 = Fp6<Tower>;
+using Fq12 = Fp12<Tower>;
 
 }  // namespace cuzk::bls12_381

@@ -4,6 +4,7 @@
 
 #include "field/fp.h"
 #include "field/fp2.h"
+#include "field/tower.h"
 
 namespace cuzk::bn254 {
 
@@ -25,5 +26,17 @@ struct FqParams {
 using Fr = Fp<FrParams>;
 using Fq = Fp<FqParams>;
 using Fq2 = Fp2<Fq>;
+
+// xi = 9 + u.
+struct Tower {
+  using Fq2 = bn254::Fq2;
+  static Fq2 xi() { return {Fq::from_u64(9), Fq::one()}; }
+  static Fq2 mul_xi(const Fq2& a) {
+    const Fq2 a9 = a.dbl().dbl().dbl() + a;
+    return {a9.c0 - a.c1, a9.c1 + a.c0};
+  }
+};
+using Fq6 = Fp6<Tower>;
+using Fq12 = Fp12<Tower>;
 
 }  // namespace cuzk::bn254

@@ -78,9 +78,18 @@ struct Fp {
     return r;
   }
   Fp operator-() const { return Fp{} - *this; }
-  Fp& operator+=(const Fp& b) { return *this = *this + b; }
-  Fp& operator-=(const Fp& b) { return *this = *this - b; }
-  Fp& operator*=(const Fp& b) { return *this = *this * b; }
+  Fp& operator+=(const Fp& b) {
+    kernels::add<P>(limbs, limbs, b.limbs);
+    return *this;
+  }
+  Fp& operator-=(const Fp& b) {
+    kernels::sub<P>(limbs, limbs, b.limbs);
+    return *this;
+  }
+  Fp& operator*=(const Fp& b) {
+    kernels::mul<P>(limbs, limbs, b.limbs);
+    return *this;
+  }
   Fp dbl() const { return *this + *this; }
   Fp square() const {
     Fp r;

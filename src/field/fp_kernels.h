@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "field/bigint.h"
 #include "field/fp_adx.h"
+#include "field/fp_x86_64.h"
 
 namespace cuzk::kernels {
 
@@ -65,10 +66,24 @@ template <class P, std::size_t N>
 
 template <class P, std::size_t N>
 inline void add(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+#if CUZK_HAVE_ADX
+  if constexpr (N == 4 || N == 6) {
+    Limbs<N> t;
+    x86_64::add_limbs(t, a, b);
+    x86_64::reduce_once(r, t, kMontgomery<P>.modulus);
+    return;
+  }
+#endif
   portable::add<P>(r, a, b);
 }
 template <class P, std::size_t N>
 inline void sub(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+#if CUZK_HAVE_ADX
+  if constexpr (N == 4 || N == 6) {
+    x86_64::sub(r, a, b, kMontgomery<P>.modulus);
+    return;
+  }
+#endif
   portable::sub<P>(r, a, b);
 }
 

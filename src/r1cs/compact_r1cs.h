@@ -126,7 +126,16 @@ struct CompactR1cs {
     }
   }
   // Bytes of memory that the matrices, dictionary and tables take.
-  std::size_t bytes() const;
+  std::size_t bytes() const {
+    std::size_t total = sizeof(Fr) * dictionary.size() + sizeof(Segment) * segments.size() +
+                        sizeof(ColumnRef) * ports.size() + sizeof(PathRange) * paths.size();
+    for (const RowBlock& block : blocks) {
+      for (const RowMatrix& m : block.matrices) {
+        total += sizeof(std::uint32_t) * m.row_end.size() + sizeof(Term) * m.terms.size();
+      }
+    }
+    return total;
+  }
 };
 
 }  // namespace cuzk

@@ -9,6 +9,7 @@
 //          bit, so equal assignments are equal bytes.
 // Threads: a CompactWitness is immutable once built.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -76,10 +77,22 @@ class CompactWitness {
     if (shift + count > 64) ones_[num_aux_ / 64 + 1] |= bits >> (64 - shift);
     num_aux_ += count;
   }
+  // Appends the inputs and auxiliaries of a finished piece; its inputs are all appended, so a piece
+  // of a larger witness has no constant one of its own.
+  void append(const CompactWitness& piece) {
+    inputs.insert(inputs.end(), piece.inputs.begin(), piece.inputs.end());
+    grow(piece.num_aux_);
+    append_words(ones_, piece.ones_);
+    append_words(full_, piece.full_);
+    full_values_.insert(full_values_.end(), piece.full_values_.begin(), piece.full_values_.end());
+    num_aux_ += piece.num_aux_;
+  }
   void finish() {
     const std::size_t words = (num_aux_ + 63) / 64;
     ones_.resize(words);
     full_.resize(words);
+    ones_.shrink_to_fit();
+    full_.shrink_to_fit();
     ranks_.clear();
     std::uint32_t rank = 0;
     for (std::size_t w = 0; w < words; ++w) {
@@ -93,8 +106,16 @@ class CompactWitness {
   void grow(std::size_t count) {
     const std::size_t words = (num_aux_ + count) / 64 + 2;
     if (ones_.size() < words) {
-      ones_.resize(words);
-      full_.resize(words);
+      const std::size_t larger = std::max({words, words + words / 4, ones_.capacity()});
+      ones_.resize(larger);
+      full_.resize(larger);
+    }
+  }
+  void append_words(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) const {
+    const std::size_t word = num_aux_ / 64, shift = num_aux_ % 64;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      to[word + i] |= from[i] << shift;
+      if (shift) to[word + i + 1] |= from[i] >> (64 - shift);
     }
   }
 

@@ -109,7 +109,9 @@ struct Fp {
   Fp pow(std::uint64_t exponent) const { return pow(std::span<const std::uint64_t>(&exponent, 1)); }
 
   // The multiplicative inverse; zero for zero.
-  Fp inverse() const {
+  Fp inverse() const { return inverse_fermat(); }
+  // The same by Fermat's theorem, this^(p-2); the plain reference of inverse().
+  Fp inverse_fermat() const {
     Limbs<kLimbs> e = kModulus;
     e[0] -= 2;
     return pow(e);

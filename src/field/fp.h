@@ -16,6 +16,7 @@
 #include "base/cpu.h"
 #include "base/random.h"
 #include "field/bigint.h"
+#include "field/fp_inverse.h"
 #include "field/fp_kernels.h"
 
 namespace cuzk {
@@ -109,7 +110,11 @@ struct Fp {
   Fp pow(std::uint64_t exponent) const { return pow(std::span<const std::uint64_t>(&exponent, 1)); }
 
   // The multiplicative inverse; zero for zero.
-  Fp inverse() const { return inverse_fermat(); }
+  Fp inverse() const {
+    if (is_zero()) return *this;
+    const auto gcd = internal::binary_gcd<P>(limbs);
+    return Fp{gcd.v} * Fp{internal::kGcdCorrections<P>[gcd.rounds]};
+  }
   // The same by Fermat's theorem, this^(p-2); the plain reference of inverse().
   Fp inverse_fermat() const {
     Limbs<kLimbs> e = kModulus;

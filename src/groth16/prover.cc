@@ -1,0 +1,79 @@
+#include "groth16/prover.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "curve/bls12_381.h"
+#include "curve/bn254.h"
+#include "groth16/key_check.h"
+
+namespace cuzk::groth16 {
+
+namespace {
+
+template <class Curve>
+Status check_input(const ProveInput<Curve>& input) {
+  const auto& r1cs = input.r1cs;
+  if (input.witness.inputs.size() != r1cs.num_inputs) {
+    return fail(ErrorCode::kMismatch, "the witness has {} inputs, the circuit {} has {}",
+                input.witness.inputs.size(), r1cs.name, r1cs.num_inputs);
+  }
+  if (input.witness.num_aux() != r1cs.num_aux) {
+    return fail(ErrorCode::kMismatch, "the witness has {} auxiliaries, the circuit {} has {}",
+                input.witness.num_aux(), r1cs.name, r1cs.num_aux);
+  }
+  if (input.density.a_aux.size != r1cs.num_aux || input.density.b_aux.size != r1cs.num_aux ||
+      input.density.b_input.size != r1cs.num_inputs) {
+    return fail(ErrorCode::kMismatch, "the density is of {} auxiliaries, the circuit {} has {}",
+                input.density.a_aux.size, r1cs.name, r1cs.num_aux);
+  }
+  return check_key_counts(key_counts(input.key), expected_key_counts(r1cs, input.density),
+                          "the proving key", r1cs.name);
+}
+
+}  // namespace
+
+template <class Curve>
+Result<Proof<Curve>> PendingProof<Curve>::finish() {
+  CUZK_CHECK(pending_ != nullptr);
+  const auto pending = std::exchange(pending_, nullptr);
+  CUZK_TRY(parts_, pending->finish());
+  const auto span = context_.timeline.span("finish", context_.lane);
+  return assemble(*vk_, parts_, blinding_);
+}
+
+template <class Curve>
+Result<PendingProof<Curve>> start_proof_with_blinding(Backend<Curve>& backend,
+                                                      const Context& context,
+                                                      const ProveInput<Curve>& input,
+                                                      const Blinding<Curve>& blinding) {
+  CUZK_TRY_VOID(check_input(input));
+  CUZK_TRY(auto pending, backend.start(context, input));
+  return PendingProof<Curve>(context, input.key.vk, blinding, std::move(pending));
+}
+
+template <class Curve>
+Result<PendingProof<Curve>> start_proof(Backend<Curve>& backend, const Context& context,
+                                        const ProveInput<Curve>& input) {
+  return start_proof_with_blinding(backend, context, input, Blinding<Curve>::draw());
+}
+
+template <class Curve>
+Result<Proof<Curve>> prove(const Context& context, const ProveInput<Curve>& input) {
+  const auto backend = make_cpu_backend<Curve>();
+  CUZK_TRY(auto pending, start_proof(*backend, context, input));
+  return pending.finish();
+}
+
+#define CUZK_INSTANTIATE(Curve)                                                           \
+  template class PendingProof<Curve>;                                                     \
+  template Result<PendingProof<Curve>> start_proof_with_blinding(                         \
+      Backend<Curve>&, const Context&, const ProveInput<Curve>&, const Blinding<Curve>&); \
+  template Result<PendingProof<Curve>> start_proof(Backend<Curve>&, const Context&,       \
+                                                   const ProveInput<Curve>&);             \
+  template Result<Proof<Curve>> prove(const Context&, const ProveInput<Curve>&);
+CUZK_INSTANTIATE(Bls12_381)
+CUZK_INSTANTIATE(Bn254)
+#undef CUZK_INSTANTIATE
+
+}  // namespace cuzk::groth16

@@ -115,28 +115,56 @@ def subtract_once_and_store(o, n, t, spare, mont, dst):
         o("mov", mem(dst, j), spare[j])
 
 
+def mul_rows(o, n, t, a, b, mont, m, lo, hi):
+    """The interleaved rows of a * b; t has n + 2 registers. Returns the n registers of the result,
+    which is below 2p."""
+    o("mov", "rdx", mem(b, 0))
+    first_row(o, n, t, a, lo)
+    for i in range(n):
+        last = i == n - 1
+        o("mov", m, t[0])
+        o("imul", m, mem(mont, n))
+        if not last:
+            o("mov", "rdx", mem(b, i + 1))
+            o("xor", t[n + 1], t[n + 1])
+            for j in range(n):
+                o("mulx", hi, lo, mem(a, j))
+                o("adcx", t[j + 1], lo)
+                o("adox", t[j + 2], hi)
+            o("adc", t[n + 1], 0)
+        o("mov", "rdx", m)
+        o("xor", lo, lo)
+        for j in range(n):
+            o("mulx", hi, lo, mem(mont, j))
+            o("adcx", t[j], lo)
+            o("adox", t[j + 1], hi)
+        if last:
+            o("adc", t[n], 0)
+        else:  # t[0] is zero now
+            o("adcx", t[n], t[0])
+            o("adox", t[n + 1], t[0])
+            o("adcx", t[n + 1], t[0])
+        t = t[1:] + t[:1]
+    return t[:n]
+
+
 def mul(o, n):
     name = f"cuzk_mont_mul_{n}_adx"
     o.raw(f"# void {name}(r = rdi, a = rsi, b = rdx, mont = rcx)")
-    t = ["r8", "r9", "r10", "r11", "rbx", "rbp", "r12"][: n + 1]
-    lo, hi, b = "rax", "r13", "r14"
+    free = [r for r in ALL if r not in ("rdx", "rsi", "rcx", "rdi")]
     if n == 4:
-        t = ["r8", "r9", "r10", "r11", "rbx"]
-        lo, hi, b = "rax", "rbp", "r12"
-    saved = [r for r in CALLEE_SAVED if r in t + [lo, hi, b] or (n == 6 and r == "r15")]
+        free = [r for r in free if r not in CALLEE_SAVED] + CALLEE_SAVED
+    t, rest = free[: n + 2], free[n + 2 :]
+    lo, hi, b = rest[:3]
+    keep_r = len(rest) < 4  # r waits on the stack and lends its register to m
+    m = "rdi" if keep_r else rest[3]
+    saved = [r for r in CALLEE_SAVED if r in t + [lo, hi, b, m]] + (["rdi"] if keep_r else [])
     begin(o, name, saved)
     o("mov", b, "rdx")
-    o("mov", "rdx", mem(b, 0))
-    first_row(o, n, t, "rsi", lo)
-    for i in range(n):
-        if i:
-            o("mov", "rdx", mem(b, i))
-            o("xor", lo, lo)
-            accumulate_row(o, n, t, "rsi", lo, hi)
-        else:
-            pass
-        t = reduce_row(o, n, t, "rcx", lo, hi)
-    spare = [r for r in ALL if r not in t[:n] + ["rdi", "rcx"]][:n]
+    t = mul_rows(o, n, t, "rsi", b, "rcx", m, lo, hi)
+    if keep_r:
+        o("mov", "rdi", "qword ptr [rsp]")
+    spare = [r for r in ALL if r not in t + ["rdi", "rcx"]][:n]
     subtract_once_and_store(o, n, t, spare, "rcx", "rdi")
     end(o, name, saved)
 
@@ -222,6 +250,130 @@ def square(o, n):
     end(o, name, saved, 8 * n + 16)
 
 
+def wide_product(o, n):
+    """A local routine: [rdi] = [rsi] * [rbp], 2n words. Uses everything but rcx; keeps rdi, rsi, rbp."""
+    name = f"cuzk_wide_mul_{n}"
+    o.raw("")
+    o.raw("        .p2align 5")
+    o.raw(f"        .type  {name}, @function")
+    o.raw(f"{name}:")
+    o.raw("        .cfi_startproc")
+    free = [r for r in ALL if r not in ("rdx", "rsi", "rdi", "rbp", "rcx")]
+    t, lo, hi = free[: n + 1], free[n + 1], free[n + 2]
+    o("mov", "rdx", mem("rbp", 0))
+    first_row(o, n, t, "rsi", lo)
+    for i in range(1, n):
+        o("mov", mem("rdi", i - 1), t[0])
+        t = t[1:] + t[:1]
+        o("mov", "rdx", mem("rbp", i))
+        o("xor", t[n], t[n])
+        accumulate_row(o, n, t, "rsi", lo, hi)
+    for j in range(n + 1):
+        o("mov", mem("rdi", n - 1 + j), t[j])
+    o("ret")
+    o.raw("        .cfi_endproc")
+    o.raw(f"        .size  {name}, .-{name}")
+    return name
+
+
+REDC_MONT, REDC_HIGH, REDC_DST = "rcx", "rsi", "rdi"
+
+
+def redc_registers(n):
+    free = [r for r in ALL if r not in ("rdx", REDC_MONT, REDC_HIGH, REDC_DST)]
+    return free[:n], free[n], free[n + 1], free[n + 2]
+
+
+def wide_reduction(o, n):
+    """A local routine: [rdi] = (low registers + 2^(64 n) [rsi]) / R mod p, for a value below p R."""
+    name = f"cuzk_wide_redc_{n}"
+    o.raw("")
+    o.raw("        .p2align 5")
+    o.raw(f"        .type  {name}, @function")
+    o.raw(f"{name}:")
+    o.raw("        .cfi_startproc")
+    low, top, lo, hi = redc_registers(n)
+    o("xor", top, top)
+    t = reduce_low(o, n, low + [top], REDC_MONT, lo, hi)
+    for j in range(n):
+        o("add" if j == 0 else "adc", t[j], mem(REDC_HIGH, j))
+    spare = [r for r in ALL if r not in t[:n] + [REDC_MONT, REDC_DST]][:n]
+    subtract_once_and_store(o, n, t, spare, REDC_MONT, REDC_DST)
+    o("ret")
+    o.raw("        .cfi_endproc")
+    o.raw(f"        .size  {name}, .-{name}")
+    return name
+
+
+def fp2_mul(o, n):
+    product, reduction = wide_product(o, n), wide_reduction(o, n)
+    name = f"cuzk_fp2_mul_{n}_adx"
+    o.raw("")
+    o.raw(f"# void {name}(r = rdi, a = rsi, b = rdx, mont = rcx)")
+    # The frame, in words: w0 = a0 b0, w1 = a1 b1, w2 = (a0 + a1)(b0 + b1), the two sums, r, a, b.
+    w0, w1, w2, sum_a, sum_b, save = 0, 2 * n, 4 * n, 6 * n, 7 * n, 8 * n
+    frame = 8 * (8 * n + 3)
+    saved = CALLEE_SAVED
+    begin(o, name, saved, frame)
+    o("mov", mem("rsp", save), "rdi")
+    o("mov", "rbp", "rdx")
+    for src, dst in (("rsi", sum_a), ("rbp", sum_b)):
+        regs = [r for r in ALL if r not in ("rsi", "rbp", "rcx", "rdi", "rdx")][:n]
+        for j in range(n):
+            o("mov", regs[j], mem(src, j))
+        for j in range(n):
+            o("add" if j == 0 else "adc", regs[j], mem(src, n + j))
+        for j in range(n):
+            o("mov", mem("rsp", dst + j), regs[j])
+    o("lea", "rdi", f"[rsp+{8 * w0}]")
+    o("call", product)
+    o("add", "rsi", 8 * n)
+    o("add", "rbp", 8 * n)
+    o("lea", "rdi", f"[rsp+{8 * w1}]")
+    o("call", product)
+    o("lea", "rsi", f"[rsp+{8 * sum_a}]")
+    o("lea", "rbp", f"[rsp+{8 * sum_b}]")
+    o("lea", "rdi", f"[rsp+{8 * w2}]")
+    o("call", product)
+    low, *_ = redc_registers(n)
+    others = [r for r in ALL if r not in low + [REDC_MONT, REDC_HIGH, REDC_DST]]
+    others = (others + [REDC_HIGH, REDC_DST])[:n]
+    words = low + others
+    o.note("c1 = w2 - w0 - w1, never negative")
+    for j in range(2 * n):
+        o("mov", words[j], mem("rsp", w2 + j))
+    for w in (w0, w1):
+        for j in range(2 * n):
+            o("sub" if j == 0 else "sbb", words[j], mem("rsp", w + j))
+    for j in range(n):
+        o("mov", mem("rsp", w2 + n + j), others[j])
+    o("lea", REDC_HIGH, f"[rsp+{8 * (w2 + n)}]")
+    o("mov", REDC_DST, mem("rsp", save))
+    o("add", REDC_DST, 8 * n)
+    o("call", reduction)
+    o.note("c0 = w0 - w1, plus p R if negative")
+    for j in range(2 * n):
+        o("mov", words[j], mem("rsp", w0 + j))
+    for j in range(2 * n):
+        o("sub" if j == 0 else "sbb", words[j], mem("rsp", w1 + j))
+    for j in range(n):
+        o("mov", mem("rsp", w0 + j), low[j])
+    o("sbb", low[0], low[0])
+    for j in range(1, n):
+        o("mov", low[j], low[0])
+    for j in range(n):
+        o("and", low[j], mem(REDC_MONT, j))
+    for j in range(n):
+        o("add" if j == 0 else "adc", others[j], low[j])
+    for j in range(n):
+        o("mov", mem("rsp", w0 + n + j), others[j])
+        o("mov", low[j], mem("rsp", w0 + j))
+    o("lea", REDC_HIGH, f"[rsp+{8 * (w0 + n)}]")
+    o("mov", REDC_DST, mem("rsp", save))
+    o("call", reduction)
+    end(o, name, saved, frame)
+
+
 def main():
     o = Asm()
     o.raw("# Generated by tools/gen_field_asm.py; do not edit.")
@@ -233,6 +385,7 @@ def main():
     for n in (4, 6):
         mul(o, n)
         square(o, n)
+        fp2_mul(o, n)
     o.raw("        .att_syntax prefix")
     o.raw("#endif")
     o.raw("#if defined(__linux__) && defined(__ELF__)")

@@ -355,6 +355,7 @@ TYPED_TEST(TowerField, Fq2ProductEqualsTheSchoolbookOne) {
     const F2 a{pick(), pick()}, b{pick(), pick()};
     const F2 expected{a.c0 * b.c0 - a.c1 * b.c1, a.c0 * b.c1 + a.c1 * b.c0};
     ASSERT_EQ(a * b, expected);
+    ASSERT_EQ(F2::mul_reference(a, b), expected);
     ASSERT_EQ(a.square(), a * a);
     F2 r = a;
     r *= b;

@@ -23,8 +23,14 @@ struct Fp2 {
   friend Fp2 operator+(const Fp2& a, const Fp2& b) { return {a.c0 + b.c0, a.c1 + b.c1}; }
   friend Fp2 operator-(const Fp2& a, const Fp2& b) { return {a.c0 - b.c0, a.c1 - b.c1}; }
   Fp2 operator-() const { return {-c0, -c1}; }
-  // Three products (Karatsuba).
+  // Three products (Karatsuba), two reductions where kernels::fp2_mul exists.
   friend Fp2 operator*(const Fp2& a, const Fp2& b) {
+    static_assert(sizeof(Fp2) == 2 * sizeof(F));
+    Fp2 r;
+    if (kernels::fp2_mul<typename F::Params>(r.data(), a.data(), b.data())) return r;
+    return mul_reference(a, b);
+  }
+  static Fp2 mul_reference(const Fp2& a, const Fp2& b) {
     const F v0 = a.c0 * b.c0;
     const F v1 = a.c1 * b.c1;
     return {v0 - v1, (a.c0 + a.c1) * (b.c0 + b.c1) - v0 - v1};
@@ -32,11 +38,24 @@ struct Fp2 {
   friend Fp2 operator*(const Fp2& a, const F& b) { return {a.c0 * b, a.c1 * b}; }
   Fp2& operator+=(const Fp2& b) { return *this = *this + b; }
   Fp2& operator-=(const Fp2& b) { return *this = *this - b; }
-  Fp2& operator*=(const Fp2& b) { return *this = *this * b; }
+  Fp2& operator*=(const Fp2& b) {
+    if (!kernels::fp2_mul<typename F::Params>(data(), data(), b.data()))
+      *this = mul_reference(*this, b);
+    return *this;
+  }
   Fp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
+  // (c0 + c1)(c0 - c1) + 2 c0 c1 u; the sums enter the products unreduced where the field allows
+  // it.
   Fp2 square() const {
-    const F t = c0 * c1;
-    return {(c0 + c1) * (c0 - c1), t + t};
+    using P = typename F::Params;
+    if constexpr (kernels::kHasSpareBits<P>) {
+      F sum, twice;
+      kernels::add_unreduced<P>(sum.limbs, c0.limbs, c1.limbs);
+      kernels::add_unreduced<P>(twice.limbs, c0.limbs, c0.limbs);
+      return {sum * (c0 - c1), twice * c1};
+    } else {
+      return {(c0 + c1) * (c0 - c1), (c0 * c1).dbl()};
+    }
   }
   Fp2 conjugate() const { return {c0, -c1}; }
   Fp2 inverse() const {
@@ -51,6 +70,10 @@ struct Fp2 {
     }
     return r;
   }
+  // c0's limbs, then c1's.
+  std::uint64_t* data() { return reinterpret_cast<std::uint64_t*>(this); }
+  const std::uint64_t* data() const { return reinterpret_cast<const std::uint64_t*>(this); }
+
   static Fp2 random(RandomSource& source) {
     const F a = F::random(source);
     return {a, F::random(source)};

@@ -22,141 +22,163 @@ cuzk_mont_mul_4_adx:
         push   r12
         .cfi_adjust_cfa_offset 8
         .cfi_rel_offset r12, 0
-        mov    r12, rdx
-        mov    rdx, qword ptr [r12+0]
-        mulx   r9, r8, qword ptr [rsi+0]
-        mulx   r10, rax, qword ptr [rsi+8]
-        add    r9, rax
-        mulx   r11, rax, qword ptr [rsi+16]
-        adc    r10, rax
-        mulx   rbx, rax, qword ptr [rsi+24]
-        adc    r11, rax
+        push   r13
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r13, 0
+        push   r14
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r14, 0
+        mov    r13, rdx
+        mov    rdx, qword ptr [r13+0]
+        mulx   r8, rax, qword ptr [rsi+0]
+        mulx   r9, rbp, qword ptr [rsi+8]
+        add    r8, rbp
+        mulx   r10, rbp, qword ptr [rsi+16]
+        adc    r9, rbp
+        mulx   r11, rbp, qword ptr [rsi+24]
+        adc    r10, rbp
+        adc    r11, 0
+        mov    r14, rax
+        imul   r14, qword ptr [rcx+32]
+        mov    rdx, qword ptr [r13+8]
+        xor    rbx, rbx
+        mulx   r12, rbp, qword ptr [rsi+0]
+        adcx   r8, rbp
+        adox   r9, r12
+        mulx   r12, rbp, qword ptr [rsi+8]
+        adcx   r9, rbp
+        adox   r10, r12
+        mulx   r12, rbp, qword ptr [rsi+16]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rsi+24]
+        adcx   r11, rbp
+        adox   rbx, r12
         adc    rbx, 0
-        mov    rdx, r8
-        imul   rdx, qword ptr [rcx+32]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rcx+0]
-        adcx   r8, rax
-        adox   r9, rbp
-        mulx   rbp, rax, qword ptr [rcx+8]
-        adcx   r9, rax
-        adox   r10, rbp
-        mulx   rbp, rax, qword ptr [rcx+16]
-        adcx   r10, rax
-        adox   r11, rbp
-        mulx   rbp, rax, qword ptr [rcx+24]
+        mov    rdx, r14
+        xor    rbp, rbp
+        mulx   r12, rbp, qword ptr [rcx+0]
+        adcx   rax, rbp
+        adox   r8, r12
+        mulx   r12, rbp, qword ptr [rcx+8]
+        adcx   r8, rbp
+        adox   r9, r12
+        mulx   r12, rbp, qword ptr [rcx+16]
+        adcx   r9, rbp
+        adox   r10, r12
+        mulx   r12, rbp, qword ptr [rcx+24]
+        adcx   r10, rbp
+        adox   r11, r12
         adcx   r11, rax
-        adox   rbx, rbp
-        adc    rbx, 0
-        mov    rdx, qword ptr [r12+8]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rsi+0]
-        adcx   r9, rax
-        adox   r10, rbp
-        mulx   rbp, rax, qword ptr [rsi+8]
-        adcx   r10, rax
-        adox   r11, rbp
-        mulx   rbp, rax, qword ptr [rsi+16]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rsi+24]
+        adox   rbx, rax
         adcx   rbx, rax
-        adox   r8, rbp
+        mov    r14, r8
+        imul   r14, qword ptr [rcx+32]
+        mov    rdx, qword ptr [r13+16]
+        xor    rax, rax
+        mulx   r12, rbp, qword ptr [rsi+0]
+        adcx   r9, rbp
+        adox   r10, r12
+        mulx   r12, rbp, qword ptr [rsi+8]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rsi+16]
+        adcx   r11, rbp
+        adox   rbx, r12
+        mulx   r12, rbp, qword ptr [rsi+24]
+        adcx   rbx, rbp
+        adox   rax, r12
+        adc    rax, 0
+        mov    rdx, r14
+        xor    rbp, rbp
+        mulx   r12, rbp, qword ptr [rcx+0]
+        adcx   r8, rbp
+        adox   r9, r12
+        mulx   r12, rbp, qword ptr [rcx+8]
+        adcx   r9, rbp
+        adox   r10, r12
+        mulx   r12, rbp, qword ptr [rcx+16]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rcx+24]
+        adcx   r11, rbp
+        adox   rbx, r12
+        adcx   rbx, r8
+        adox   rax, r8
+        adcx   rax, r8
+        mov    r14, r9
+        imul   r14, qword ptr [rcx+32]
+        mov    rdx, qword ptr [r13+24]
+        xor    r8, r8
+        mulx   r12, rbp, qword ptr [rsi+0]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rsi+8]
+        adcx   r11, rbp
+        adox   rbx, r12
+        mulx   r12, rbp, qword ptr [rsi+16]
+        adcx   rbx, rbp
+        adox   rax, r12
+        mulx   r12, rbp, qword ptr [rsi+24]
+        adcx   rax, rbp
+        adox   r8, r12
         adc    r8, 0
-        mov    rdx, r9
-        imul   rdx, qword ptr [rcx+32]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rcx+0]
-        adcx   r9, rax
-        adox   r10, rbp
-        mulx   rbp, rax, qword ptr [rcx+8]
-        adcx   r10, rax
-        adox   r11, rbp
-        mulx   rbp, rax, qword ptr [rcx+16]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rcx+24]
-        adcx   rbx, rax
-        adox   r8, rbp
+        mov    rdx, r14
+        xor    rbp, rbp
+        mulx   r12, rbp, qword ptr [rcx+0]
+        adcx   r9, rbp
+        adox   r10, r12
+        mulx   r12, rbp, qword ptr [rcx+8]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rcx+16]
+        adcx   r11, rbp
+        adox   rbx, r12
+        mulx   r12, rbp, qword ptr [rcx+24]
+        adcx   rbx, rbp
+        adox   rax, r12
+        adcx   rax, r9
+        adox   r8, r9
+        adcx   r8, r9
+        mov    r14, r10
+        imul   r14, qword ptr [rcx+32]
+        mov    rdx, r14
+        xor    rbp, rbp
+        mulx   r12, rbp, qword ptr [rcx+0]
+        adcx   r10, rbp
+        adox   r11, r12
+        mulx   r12, rbp, qword ptr [rcx+8]
+        adcx   r11, rbp
+        adox   rbx, r12
+        mulx   r12, rbp, qword ptr [rcx+16]
+        adcx   rbx, rbp
+        adox   rax, r12
+        mulx   r12, rbp, qword ptr [rcx+24]
+        adcx   rax, rbp
+        adox   r8, r12
         adc    r8, 0
-        mov    rdx, qword ptr [r12+16]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rsi+0]
-        adcx   r10, rax
-        adox   r11, rbp
-        mulx   rbp, rax, qword ptr [rsi+8]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rsi+16]
-        adcx   rbx, rax
-        adox   r8, rbp
-        mulx   rbp, rax, qword ptr [rsi+24]
-        adcx   r8, rax
-        adox   r9, rbp
-        adc    r9, 0
-        mov    rdx, r10
-        imul   rdx, qword ptr [rcx+32]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rcx+0]
-        adcx   r10, rax
-        adox   r11, rbp
-        mulx   rbp, rax, qword ptr [rcx+8]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rcx+16]
-        adcx   rbx, rax
-        adox   r8, rbp
-        mulx   rbp, rax, qword ptr [rcx+24]
-        adcx   r8, rax
-        adox   r9, rbp
-        adc    r9, 0
-        mov    rdx, qword ptr [r12+24]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rsi+0]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rsi+8]
-        adcx   rbx, rax
-        adox   r8, rbp
-        mulx   rbp, rax, qword ptr [rsi+16]
-        adcx   r8, rax
-        adox   r9, rbp
-        mulx   rbp, rax, qword ptr [rsi+24]
-        adcx   r9, rax
-        adox   r10, rbp
-        adc    r10, 0
         mov    rdx, r11
-        imul   rdx, qword ptr [rcx+32]
-        xor    rax, rax
-        mulx   rbp, rax, qword ptr [rcx+0]
-        adcx   r11, rax
-        adox   rbx, rbp
-        mulx   rbp, rax, qword ptr [rcx+8]
-        adcx   rbx, rax
-        adox   r8, rbp
-        mulx   rbp, rax, qword ptr [rcx+16]
-        adcx   r8, rax
-        adox   r9, rbp
-        mulx   rbp, rax, qword ptr [rcx+24]
-        adcx   r9, rax
-        adox   r10, rbp
-        adc    r10, 0
-        mov    rax, rbx
-        mov    rdx, r8
-        mov    rsi, r9
-        mov    rbp, r10
-        sub    rax, qword ptr [rcx+0]
-        sbb    rdx, qword ptr [rcx+8]
-        sbb    rsi, qword ptr [rcx+16]
-        sbb    rbp, qword ptr [rcx+24]
-        cmovc  rax, rbx
-        mov    qword ptr [rdi+0], rax
-        cmovc  rdx, r8
-        mov    qword ptr [rdi+8], rdx
-        cmovc  rsi, r9
-        mov    qword ptr [rdi+16], rsi
-        cmovc  rbp, r10
-        mov    qword ptr [rdi+24], rbp
+        mov    rsi, rbx
+        mov    rbp, rax
+        mov    r9, r8
+        sub    rdx, qword ptr [rcx+0]
+        sbb    rsi, qword ptr [rcx+8]
+        sbb    rbp, qword ptr [rcx+16]
+        sbb    r9, qword ptr [rcx+24]
+        cmovc  rdx, r11
+        mov    qword ptr [rdi+0], rdx
+        cmovc  rsi, rbx
+        mov    qword ptr [rdi+8], rsi
+        cmovc  rbp, rax
+        mov    qword ptr [rdi+16], rbp
+        cmovc  r9, r8
+        mov    qword ptr [rdi+24], r9
+        pop    r14
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r14
+        pop    r13
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r13
         pop    r12
         .cfi_adjust_cfa_offset -8
         .cfi_restore r12
@@ -360,6 +382,335 @@ cuzk_mont_square_4_adx:
         ret
         .cfi_endproc
         .size  cuzk_mont_square_4_adx, .-cuzk_mont_square_4_adx
+
+        .p2align 5
+        .type  cuzk_wide_mul_4, @function
+cuzk_wide_mul_4:
+        .cfi_startproc
+        mov    rdx, qword ptr [rbp+0]
+        mulx   rbx, rax, qword ptr [rsi+0]
+        mulx   r8, r11, qword ptr [rsi+8]
+        add    rbx, r11
+        mulx   r9, r11, qword ptr [rsi+16]
+        adc    r8, r11
+        mulx   r10, r11, qword ptr [rsi+24]
+        adc    r9, r11
+        adc    r10, 0
+        mov    qword ptr [rdi+0], rax
+        mov    rdx, qword ptr [rbp+8]
+        xor    rax, rax
+        mulx   r12, r11, qword ptr [rsi+0]
+        adcx   rbx, r11
+        adox   r8, r12
+        mulx   r12, r11, qword ptr [rsi+8]
+        adcx   r8, r11
+        adox   r9, r12
+        mulx   r12, r11, qword ptr [rsi+16]
+        adcx   r9, r11
+        adox   r10, r12
+        mulx   r12, r11, qword ptr [rsi+24]
+        adcx   r10, r11
+        adox   rax, r12
+        adc    rax, 0
+        mov    qword ptr [rdi+8], rbx
+        mov    rdx, qword ptr [rbp+16]
+        xor    rbx, rbx
+        mulx   r12, r11, qword ptr [rsi+0]
+        adcx   r8, r11
+        adox   r9, r12
+        mulx   r12, r11, qword ptr [rsi+8]
+        adcx   r9, r11
+        adox   r10, r12
+        mulx   r12, r11, qword ptr [rsi+16]
+        adcx   r10, r11
+        adox   rax, r12
+        mulx   r12, r11, qword ptr [rsi+24]
+        adcx   rax, r11
+        adox   rbx, r12
+        adc    rbx, 0
+        mov    qword ptr [rdi+16], r8
+        mov    rdx, qword ptr [rbp+24]
+        xor    r8, r8
+        mulx   r12, r11, qword ptr [rsi+0]
+        adcx   r9, r11
+        adox   r10, r12
+        mulx   r12, r11, qword ptr [rsi+8]
+        adcx   r10, r11
+        adox   rax, r12
+        mulx   r12, r11, qword ptr [rsi+16]
+        adcx   rax, r11
+        adox   rbx, r12
+        mulx   r12, r11, qword ptr [rsi+24]
+        adcx   rbx, r11
+        adox   r8, r12
+        adc    r8, 0
+        mov    qword ptr [rdi+24], r9
+        mov    qword ptr [rdi+32], r10
+        mov    qword ptr [rdi+40], rax
+        mov    qword ptr [rdi+48], rbx
+        mov    qword ptr [rdi+56], r8
+        ret
+        .cfi_endproc
+        .size  cuzk_wide_mul_4, .-cuzk_wide_mul_4
+
+        .p2align 5
+        .type  cuzk_wide_redc_4, @function
+cuzk_wide_redc_4:
+        .cfi_startproc
+        xor    r9, r9
+        mov    rdx, rax
+        imul   rdx, qword ptr [rcx+32]
+        xor    r10, r10
+        mulx   r11, r10, qword ptr [rcx+0]
+        adcx   rax, r10
+        adox   rbx, r11
+        mulx   r11, r10, qword ptr [rcx+8]
+        adcx   rbx, r10
+        adox   rbp, r11
+        mulx   r11, r10, qword ptr [rcx+16]
+        adcx   rbp, r10
+        adox   r8, r11
+        mulx   r11, r10, qword ptr [rcx+24]
+        adcx   r8, r10
+        adox   r9, r11
+        adc    r9, 0
+        mov    rdx, rbx
+        imul   rdx, qword ptr [rcx+32]
+        xor    r10, r10
+        mulx   r11, r10, qword ptr [rcx+0]
+        adcx   rbx, r10
+        adox   rbp, r11
+        mulx   r11, r10, qword ptr [rcx+8]
+        adcx   rbp, r10
+        adox   r8, r11
+        mulx   r11, r10, qword ptr [rcx+16]
+        adcx   r8, r10
+        adox   r9, r11
+        mulx   r11, r10, qword ptr [rcx+24]
+        adcx   r9, r10
+        adox   rax, r11
+        adc    rax, 0
+        mov    rdx, rbp
+        imul   rdx, qword ptr [rcx+32]
+        xor    r10, r10
+        mulx   r11, r10, qword ptr [rcx+0]
+        adcx   rbp, r10
+        adox   r8, r11
+        mulx   r11, r10, qword ptr [rcx+8]
+        adcx   r8, r10
+        adox   r9, r11
+        mulx   r11, r10, qword ptr [rcx+16]
+        adcx   r9, r10
+        adox   rax, r11
+        mulx   r11, r10, qword ptr [rcx+24]
+        adcx   rax, r10
+        adox   rbx, r11
+        adc    rbx, 0
+        mov    rdx, r8
+        imul   rdx, qword ptr [rcx+32]
+        xor    r10, r10
+        mulx   r11, r10, qword ptr [rcx+0]
+        adcx   r8, r10
+        adox   r9, r11
+        mulx   r11, r10, qword ptr [rcx+8]
+        adcx   r9, r10
+        adox   rax, r11
+        mulx   r11, r10, qword ptr [rcx+16]
+        adcx   rax, r10
+        adox   rbx, r11
+        mulx   r11, r10, qword ptr [rcx+24]
+        adcx   rbx, r10
+        adox   rbp, r11
+        adc    rbp, 0
+        add    r9, qword ptr [rsi+0]
+        adc    rax, qword ptr [rsi+8]
+        adc    rbx, qword ptr [rsi+16]
+        adc    rbp, qword ptr [rsi+24]
+        mov    rdx, r9
+        mov    rsi, rax
+        mov    r8, rbx
+        mov    r10, rbp
+        sub    rdx, qword ptr [rcx+0]
+        sbb    rsi, qword ptr [rcx+8]
+        sbb    r8, qword ptr [rcx+16]
+        sbb    r10, qword ptr [rcx+24]
+        cmovc  rdx, r9
+        mov    qword ptr [rdi+0], rdx
+        cmovc  rsi, rax
+        mov    qword ptr [rdi+8], rsi
+        cmovc  r8, rbx
+        mov    qword ptr [rdi+16], r8
+        cmovc  r10, rbp
+        mov    qword ptr [rdi+24], r10
+        ret
+        .cfi_endproc
+        .size  cuzk_wide_redc_4, .-cuzk_wide_redc_4
+
+# void cuzk_fp2_mul_4_adx(r = rdi, a = rsi, b = rdx, mont = rcx)
+
+        .globl cuzk_fp2_mul_4_adx
+        .hidden cuzk_fp2_mul_4_adx
+        .type  cuzk_fp2_mul_4_adx, @function
+        .p2align 5
+cuzk_fp2_mul_4_adx:
+        .cfi_startproc
+        endbr64
+        push   rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbx, 0
+        push   rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbp, 0
+        push   r12
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r12, 0
+        push   r13
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r13, 0
+        push   r14
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r14, 0
+        push   r15
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r15, 0
+        sub    rsp, 280
+        .cfi_adjust_cfa_offset 280
+        mov    qword ptr [rsp+256], rdi
+        mov    rbp, rdx
+        mov    rax, qword ptr [rsi+0]
+        mov    rbx, qword ptr [rsi+8]
+        mov    r8, qword ptr [rsi+16]
+        mov    r9, qword ptr [rsi+24]
+        add    rax, qword ptr [rsi+32]
+        adc    rbx, qword ptr [rsi+40]
+        adc    r8, qword ptr [rsi+48]
+        adc    r9, qword ptr [rsi+56]
+        mov    qword ptr [rsp+192], rax
+        mov    qword ptr [rsp+200], rbx
+        mov    qword ptr [rsp+208], r8
+        mov    qword ptr [rsp+216], r9
+        mov    rax, qword ptr [rbp+0]
+        mov    rbx, qword ptr [rbp+8]
+        mov    r8, qword ptr [rbp+16]
+        mov    r9, qword ptr [rbp+24]
+        add    rax, qword ptr [rbp+32]
+        adc    rbx, qword ptr [rbp+40]
+        adc    r8, qword ptr [rbp+48]
+        adc    r9, qword ptr [rbp+56]
+        mov    qword ptr [rsp+224], rax
+        mov    qword ptr [rsp+232], rbx
+        mov    qword ptr [rsp+240], r8
+        mov    qword ptr [rsp+248], r9
+        lea    rdi, [rsp+0]
+        call   cuzk_wide_mul_4
+        add    rsi, 32
+        add    rbp, 32
+        lea    rdi, [rsp+64]
+        call   cuzk_wide_mul_4
+        lea    rsi, [rsp+192]
+        lea    rbp, [rsp+224]
+        lea    rdi, [rsp+128]
+        call   cuzk_wide_mul_4
+        # c1 = w2 - w0 - w1, never negative
+        mov    rax, qword ptr [rsp+128]
+        mov    rbx, qword ptr [rsp+136]
+        mov    rbp, qword ptr [rsp+144]
+        mov    r8, qword ptr [rsp+152]
+        mov    rdx, qword ptr [rsp+160]
+        mov    r9, qword ptr [rsp+168]
+        mov    r10, qword ptr [rsp+176]
+        mov    r11, qword ptr [rsp+184]
+        sub    rax, qword ptr [rsp+0]
+        sbb    rbx, qword ptr [rsp+8]
+        sbb    rbp, qword ptr [rsp+16]
+        sbb    r8, qword ptr [rsp+24]
+        sbb    rdx, qword ptr [rsp+32]
+        sbb    r9, qword ptr [rsp+40]
+        sbb    r10, qword ptr [rsp+48]
+        sbb    r11, qword ptr [rsp+56]
+        sub    rax, qword ptr [rsp+64]
+        sbb    rbx, qword ptr [rsp+72]
+        sbb    rbp, qword ptr [rsp+80]
+        sbb    r8, qword ptr [rsp+88]
+        sbb    rdx, qword ptr [rsp+96]
+        sbb    r9, qword ptr [rsp+104]
+        sbb    r10, qword ptr [rsp+112]
+        sbb    r11, qword ptr [rsp+120]
+        mov    qword ptr [rsp+160], rdx
+        mov    qword ptr [rsp+168], r9
+        mov    qword ptr [rsp+176], r10
+        mov    qword ptr [rsp+184], r11
+        lea    rsi, [rsp+160]
+        mov    rdi, qword ptr [rsp+256]
+        add    rdi, 32
+        call   cuzk_wide_redc_4
+        # c0 = w0 - w1, plus p R if negative
+        mov    rax, qword ptr [rsp+0]
+        mov    rbx, qword ptr [rsp+8]
+        mov    rbp, qword ptr [rsp+16]
+        mov    r8, qword ptr [rsp+24]
+        mov    rdx, qword ptr [rsp+32]
+        mov    r9, qword ptr [rsp+40]
+        mov    r10, qword ptr [rsp+48]
+        mov    r11, qword ptr [rsp+56]
+        sub    rax, qword ptr [rsp+64]
+        sbb    rbx, qword ptr [rsp+72]
+        sbb    rbp, qword ptr [rsp+80]
+        sbb    r8, qword ptr [rsp+88]
+        sbb    rdx, qword ptr [rsp+96]
+        sbb    r9, qword ptr [rsp+104]
+        sbb    r10, qword ptr [rsp+112]
+        sbb    r11, qword ptr [rsp+120]
+        mov    qword ptr [rsp+0], rax
+        mov    qword ptr [rsp+8], rbx
+        mov    qword ptr [rsp+16], rbp
+        mov    qword ptr [rsp+24], r8
+        sbb    rax, rax
+        mov    rbx, rax
+        mov    rbp, rax
+        mov    r8, rax
+        and    rax, qword ptr [rcx+0]
+        and    rbx, qword ptr [rcx+8]
+        and    rbp, qword ptr [rcx+16]
+        and    r8, qword ptr [rcx+24]
+        add    rdx, rax
+        adc    r9, rbx
+        adc    r10, rbp
+        adc    r11, r8
+        mov    qword ptr [rsp+32], rdx
+        mov    rax, qword ptr [rsp+0]
+        mov    qword ptr [rsp+40], r9
+        mov    rbx, qword ptr [rsp+8]
+        mov    qword ptr [rsp+48], r10
+        mov    rbp, qword ptr [rsp+16]
+        mov    qword ptr [rsp+56], r11
+        mov    r8, qword ptr [rsp+24]
+        lea    rsi, [rsp+32]
+        mov    rdi, qword ptr [rsp+256]
+        call   cuzk_wide_redc_4
+        add    rsp, 280
+        .cfi_adjust_cfa_offset -280
+        pop    r15
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r15
+        pop    r14
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r14
+        pop    r13
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r13
+        pop    r12
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r12
+        pop    rbp
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rbp
+        pop    rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rbx
+        ret
+        .cfi_endproc
+        .size  cuzk_fp2_mul_4_adx, .-cuzk_fp2_mul_4_adx
 # void cuzk_mont_mul_6_adx(r = rdi, a = rsi, b = rdx, mont = rcx)
 
         .globl cuzk_mont_mul_6_adx
@@ -387,281 +738,304 @@ cuzk_mont_mul_6_adx:
         push   r15
         .cfi_adjust_cfa_offset 8
         .cfi_rel_offset r15, 0
-        mov    r14, rdx
-        mov    rdx, qword ptr [r14+0]
-        mulx   r9, r8, qword ptr [rsi+0]
-        mulx   r10, rax, qword ptr [rsi+8]
-        add    r9, rax
-        mulx   r11, rax, qword ptr [rsi+16]
-        adc    r10, rax
-        mulx   rbx, rax, qword ptr [rsi+24]
-        adc    r11, rax
-        mulx   rbp, rax, qword ptr [rsi+32]
-        adc    rbx, rax
-        mulx   r12, rax, qword ptr [rsi+40]
-        adc    rbp, rax
+        push   rdi
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rdi, 0
+        mov    r15, rdx
+        mov    rdx, qword ptr [r15+0]
+        mulx   rbx, rax, qword ptr [rsi+0]
+        mulx   rbp, r13, qword ptr [rsi+8]
+        add    rbx, r13
+        mulx   r8, r13, qword ptr [rsi+16]
+        adc    rbp, r13
+        mulx   r9, r13, qword ptr [rsi+24]
+        adc    r8, r13
+        mulx   r10, r13, qword ptr [rsi+32]
+        adc    r9, r13
+        mulx   r11, r13, qword ptr [rsi+40]
+        adc    r10, r13
+        adc    r11, 0
+        mov    rdi, rax
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, qword ptr [r15+8]
+        xor    r12, r12
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   rbx, r13
+        adox   rbp, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   rbp, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   r11, r13
+        adox   r12, r14
         adc    r12, 0
-        mov    rdx, r8
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rcx+24]
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   rbx, r13
+        adox   rbp, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   rbp, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   r10, r13
+        adox   r11, r14
         adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   rbp, rax
-        adox   r12, r13
-        adc    r12, 0
-        mov    rdx, qword ptr [r14+8]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rsi+0]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rsi+8]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rsi+16]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rsi+24]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rsi+32]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rsi+40]
+        adox   r12, rax
         adcx   r12, rax
-        adox   r8, r13
+        mov    rdi, rbx
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, qword ptr [r15+16]
+        xor    rax, rax
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   rbp, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   r12, r13
+        adox   rax, r14
+        adc    rax, 0
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   rbx, r13
+        adox   rbp, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   rbp, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   r11, r13
+        adox   r12, r14
+        adcx   r12, rbx
+        adox   rax, rbx
+        adcx   rax, rbx
+        mov    rdi, rbp
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, qword ptr [r15+24]
+        xor    rbx, rbx
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   rax, r13
+        adox   rbx, r14
+        adc    rbx, 0
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   rbp, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   r12, r13
+        adox   rax, r14
+        adcx   rax, rbp
+        adox   rbx, rbp
+        adcx   rbx, rbp
+        mov    rdi, r8
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, qword ptr [r15+32]
+        xor    rbp, rbp
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   rbx, r13
+        adox   rbp, r14
+        adc    rbp, 0
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   rax, r13
+        adox   rbx, r14
+        adcx   rbx, r8
+        adox   rbp, r8
+        adcx   rbp, r8
+        mov    rdi, r9
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, qword ptr [r15+40]
+        xor    r8, r8
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   rbx, r13
+        adox   rbp, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   rbp, r13
+        adox   r8, r14
         adc    r8, 0
-        mov    rdx, r9
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rcx+24]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   r12, rax
-        adox   r8, r13
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   rbx, r13
+        adox   rbp, r14
+        adcx   rbp, r9
+        adox   r8, r9
+        adcx   r8, r9
+        mov    rdi, r10
+        imul   rdi, qword ptr [rcx+48]
+        mov    rdx, rdi
+        xor    r13, r13
+        mulx   r14, r13, qword ptr [rcx+0]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rcx+8]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rcx+16]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rcx+24]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rcx+32]
+        adcx   rbx, r13
+        adox   rbp, r14
+        mulx   r14, r13, qword ptr [rcx+40]
+        adcx   rbp, r13
+        adox   r8, r14
         adc    r8, 0
-        mov    rdx, qword ptr [r14+16]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rsi+0]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rsi+8]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rsi+16]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rsi+24]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rsi+32]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rsi+40]
-        adcx   r8, rax
-        adox   r9, r13
-        adc    r9, 0
-        mov    rdx, r10
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rcx+24]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   r8, rax
-        adox   r9, r13
-        adc    r9, 0
-        mov    rdx, qword ptr [r14+24]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rsi+0]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rsi+8]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rsi+16]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rsi+24]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rsi+32]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rsi+40]
-        adcx   r9, rax
-        adox   r10, r13
-        adc    r10, 0
+        mov    rdi, qword ptr [rsp]
         mov    rdx, r11
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   r11, rax
-        adox   rbx, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rcx+24]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   r9, rax
-        adox   r10, r13
-        adc    r10, 0
-        mov    rdx, qword ptr [r14+32]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rsi+0]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rsi+8]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rsi+16]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rsi+24]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rsi+32]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rsi+40]
-        adcx   r10, rax
-        adox   r11, r13
-        adc    r11, 0
-        mov    rdx, rbx
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   rbx, rax
-        adox   rbp, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rcx+24]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   r10, rax
-        adox   r11, r13
-        adc    r11, 0
-        mov    rdx, qword ptr [r14+40]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rsi+0]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rsi+8]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rsi+16]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rsi+24]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rsi+32]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rsi+40]
-        adcx   r11, rax
-        adox   rbx, r13
-        adc    rbx, 0
-        mov    rdx, rbp
-        imul   rdx, qword ptr [rcx+48]
-        xor    rax, rax
-        mulx   r13, rax, qword ptr [rcx+0]
-        adcx   rbp, rax
-        adox   r12, r13
-        mulx   r13, rax, qword ptr [rcx+8]
-        adcx   r12, rax
-        adox   r8, r13
-        mulx   r13, rax, qword ptr [rcx+16]
-        adcx   r8, rax
-        adox   r9, r13
-        mulx   r13, rax, qword ptr [rcx+24]
-        adcx   r9, rax
-        adox   r10, r13
-        mulx   r13, rax, qword ptr [rcx+32]
-        adcx   r10, rax
-        adox   r11, r13
-        mulx   r13, rax, qword ptr [rcx+40]
-        adcx   r11, rax
-        adox   rbx, r13
-        adc    rbx, 0
-        mov    rax, r12
-        mov    rdx, r8
-        mov    rsi, r9
-        mov    rbp, r10
-        mov    r13, r11
-        mov    r14, rbx
-        sub    rax, qword ptr [rcx+0]
-        sbb    rdx, qword ptr [rcx+8]
-        sbb    rsi, qword ptr [rcx+16]
-        sbb    rbp, qword ptr [rcx+24]
+        mov    rsi, r12
+        mov    r9, rax
+        mov    r10, rbx
+        mov    r13, rbp
+        mov    r14, r8
+        sub    rdx, qword ptr [rcx+0]
+        sbb    rsi, qword ptr [rcx+8]
+        sbb    r9, qword ptr [rcx+16]
+        sbb    r10, qword ptr [rcx+24]
         sbb    r13, qword ptr [rcx+32]
         sbb    r14, qword ptr [rcx+40]
-        cmovc  rax, r12
-        mov    qword ptr [rdi+0], rax
-        cmovc  rdx, r8
-        mov    qword ptr [rdi+8], rdx
-        cmovc  rsi, r9
-        mov    qword ptr [rdi+16], rsi
-        cmovc  rbp, r10
-        mov    qword ptr [rdi+24], rbp
-        cmovc  r13, r11
+        cmovc  rdx, r11
+        mov    qword ptr [rdi+0], rdx
+        cmovc  rsi, r12
+        mov    qword ptr [rdi+8], rsi
+        cmovc  r9, rax
+        mov    qword ptr [rdi+16], r9
+        cmovc  r10, rbx
+        mov    qword ptr [rdi+24], r10
+        cmovc  r13, rbp
         mov    qword ptr [rdi+32], r13
-        cmovc  r14, rbx
+        cmovc  r14, r8
         mov    qword ptr [rdi+40], r14
+        pop    rdi
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rdi
         pop    r15
         .cfi_adjust_cfa_offset -8
         .cfi_restore r15
@@ -997,6 +1371,527 @@ cuzk_mont_square_6_adx:
         ret
         .cfi_endproc
         .size  cuzk_mont_square_6_adx, .-cuzk_mont_square_6_adx
+
+        .p2align 5
+        .type  cuzk_wide_mul_6, @function
+cuzk_wide_mul_6:
+        .cfi_startproc
+        mov    rdx, qword ptr [rbp+0]
+        mulx   rbx, rax, qword ptr [rsi+0]
+        mulx   r8, r13, qword ptr [rsi+8]
+        add    rbx, r13
+        mulx   r9, r13, qword ptr [rsi+16]
+        adc    r8, r13
+        mulx   r10, r13, qword ptr [rsi+24]
+        adc    r9, r13
+        mulx   r11, r13, qword ptr [rsi+32]
+        adc    r10, r13
+        mulx   r12, r13, qword ptr [rsi+40]
+        adc    r11, r13
+        adc    r12, 0
+        mov    qword ptr [rdi+0], rax
+        mov    rdx, qword ptr [rbp+8]
+        xor    rax, rax
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   rbx, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   r12, r13
+        adox   rax, r14
+        adc    rax, 0
+        mov    qword ptr [rdi+8], rbx
+        mov    rdx, qword ptr [rbp+16]
+        xor    rbx, rbx
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   rax, r13
+        adox   rbx, r14
+        adc    rbx, 0
+        mov    qword ptr [rdi+16], r8
+        mov    rdx, qword ptr [rbp+24]
+        xor    r8, r8
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r9, r13
+        adox   r10, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   rbx, r13
+        adox   r8, r14
+        adc    r8, 0
+        mov    qword ptr [rdi+24], r9
+        mov    rdx, qword ptr [rbp+32]
+        xor    r9, r9
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r10, r13
+        adox   r11, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   rbx, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   r8, r13
+        adox   r9, r14
+        adc    r9, 0
+        mov    qword ptr [rdi+32], r10
+        mov    rdx, qword ptr [rbp+40]
+        xor    r10, r10
+        mulx   r14, r13, qword ptr [rsi+0]
+        adcx   r11, r13
+        adox   r12, r14
+        mulx   r14, r13, qword ptr [rsi+8]
+        adcx   r12, r13
+        adox   rax, r14
+        mulx   r14, r13, qword ptr [rsi+16]
+        adcx   rax, r13
+        adox   rbx, r14
+        mulx   r14, r13, qword ptr [rsi+24]
+        adcx   rbx, r13
+        adox   r8, r14
+        mulx   r14, r13, qword ptr [rsi+32]
+        adcx   r8, r13
+        adox   r9, r14
+        mulx   r14, r13, qword ptr [rsi+40]
+        adcx   r9, r13
+        adox   r10, r14
+        adc    r10, 0
+        mov    qword ptr [rdi+40], r11
+        mov    qword ptr [rdi+48], r12
+        mov    qword ptr [rdi+56], rax
+        mov    qword ptr [rdi+64], rbx
+        mov    qword ptr [rdi+72], r8
+        mov    qword ptr [rdi+80], r9
+        mov    qword ptr [rdi+88], r10
+        ret
+        .cfi_endproc
+        .size  cuzk_wide_mul_6, .-cuzk_wide_mul_6
+
+        .p2align 5
+        .type  cuzk_wide_redc_6, @function
+cuzk_wide_redc_6:
+        .cfi_startproc
+        xor    r11, r11
+        mov    rdx, rax
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   rax, r12
+        adox   rbx, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   rbx, r12
+        adox   rbp, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   rbp, r12
+        adox   r8, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   r8, r12
+        adox   r9, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   r9, r12
+        adox   r10, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   r10, r12
+        adox   r11, r13
+        adc    r11, 0
+        mov    rdx, rbx
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   rbx, r12
+        adox   rbp, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   rbp, r12
+        adox   r8, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   r8, r12
+        adox   r9, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   r9, r12
+        adox   r10, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   r10, r12
+        adox   r11, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   r11, r12
+        adox   rax, r13
+        adc    rax, 0
+        mov    rdx, rbp
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   rbp, r12
+        adox   r8, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   r8, r12
+        adox   r9, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   r9, r12
+        adox   r10, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   r10, r12
+        adox   r11, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   r11, r12
+        adox   rax, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   rax, r12
+        adox   rbx, r13
+        adc    rbx, 0
+        mov    rdx, r8
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   r8, r12
+        adox   r9, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   r9, r12
+        adox   r10, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   r10, r12
+        adox   r11, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   r11, r12
+        adox   rax, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   rax, r12
+        adox   rbx, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   rbx, r12
+        adox   rbp, r13
+        adc    rbp, 0
+        mov    rdx, r9
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   r9, r12
+        adox   r10, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   r10, r12
+        adox   r11, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   r11, r12
+        adox   rax, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   rax, r12
+        adox   rbx, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   rbx, r12
+        adox   rbp, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   rbp, r12
+        adox   r8, r13
+        adc    r8, 0
+        mov    rdx, r10
+        imul   rdx, qword ptr [rcx+48]
+        xor    r12, r12
+        mulx   r13, r12, qword ptr [rcx+0]
+        adcx   r10, r12
+        adox   r11, r13
+        mulx   r13, r12, qword ptr [rcx+8]
+        adcx   r11, r12
+        adox   rax, r13
+        mulx   r13, r12, qword ptr [rcx+16]
+        adcx   rax, r12
+        adox   rbx, r13
+        mulx   r13, r12, qword ptr [rcx+24]
+        adcx   rbx, r12
+        adox   rbp, r13
+        mulx   r13, r12, qword ptr [rcx+32]
+        adcx   rbp, r12
+        adox   r8, r13
+        mulx   r13, r12, qword ptr [rcx+40]
+        adcx   r8, r12
+        adox   r9, r13
+        adc    r9, 0
+        add    r11, qword ptr [rsi+0]
+        adc    rax, qword ptr [rsi+8]
+        adc    rbx, qword ptr [rsi+16]
+        adc    rbp, qword ptr [rsi+24]
+        adc    r8, qword ptr [rsi+32]
+        adc    r9, qword ptr [rsi+40]
+        mov    rdx, r11
+        mov    rsi, rax
+        mov    r10, rbx
+        mov    r12, rbp
+        mov    r13, r8
+        mov    r14, r9
+        sub    rdx, qword ptr [rcx+0]
+        sbb    rsi, qword ptr [rcx+8]
+        sbb    r10, qword ptr [rcx+16]
+        sbb    r12, qword ptr [rcx+24]
+        sbb    r13, qword ptr [rcx+32]
+        sbb    r14, qword ptr [rcx+40]
+        cmovc  rdx, r11
+        mov    qword ptr [rdi+0], rdx
+        cmovc  rsi, rax
+        mov    qword ptr [rdi+8], rsi
+        cmovc  r10, rbx
+        mov    qword ptr [rdi+16], r10
+        cmovc  r12, rbp
+        mov    qword ptr [rdi+24], r12
+        cmovc  r13, r8
+        mov    qword ptr [rdi+32], r13
+        cmovc  r14, r9
+        mov    qword ptr [rdi+40], r14
+        ret
+        .cfi_endproc
+        .size  cuzk_wide_redc_6, .-cuzk_wide_redc_6
+
+# void cuzk_fp2_mul_6_adx(r = rdi, a = rsi, b = rdx, mont = rcx)
+
+        .globl cuzk_fp2_mul_6_adx
+        .hidden cuzk_fp2_mul_6_adx
+        .type  cuzk_fp2_mul_6_adx, @function
+        .p2align 5
+cuzk_fp2_mul_6_adx:
+        .cfi_startproc
+        endbr64
+        push   rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbx, 0
+        push   rbp
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbp, 0
+        push   r12
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r12, 0
+        push   r13
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r13, 0
+        push   r14
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r14, 0
+        push   r15
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset r15, 0
+        sub    rsp, 408
+        .cfi_adjust_cfa_offset 408
+        mov    qword ptr [rsp+384], rdi
+        mov    rbp, rdx
+        mov    rax, qword ptr [rsi+0]
+        mov    rbx, qword ptr [rsi+8]
+        mov    r8, qword ptr [rsi+16]
+        mov    r9, qword ptr [rsi+24]
+        mov    r10, qword ptr [rsi+32]
+        mov    r11, qword ptr [rsi+40]
+        add    rax, qword ptr [rsi+48]
+        adc    rbx, qword ptr [rsi+56]
+        adc    r8, qword ptr [rsi+64]
+        adc    r9, qword ptr [rsi+72]
+        adc    r10, qword ptr [rsi+80]
+        adc    r11, qword ptr [rsi+88]
+        mov    qword ptr [rsp+288], rax
+        mov    qword ptr [rsp+296], rbx
+        mov    qword ptr [rsp+304], r8
+        mov    qword ptr [rsp+312], r9
+        mov    qword ptr [rsp+320], r10
+        mov    qword ptr [rsp+328], r11
+        mov    rax, qword ptr [rbp+0]
+        mov    rbx, qword ptr [rbp+8]
+        mov    r8, qword ptr [rbp+16]
+        mov    r9, qword ptr [rbp+24]
+        mov    r10, qword ptr [rbp+32]
+        mov    r11, qword ptr [rbp+40]
+        add    rax, qword ptr [rbp+48]
+        adc    rbx, qword ptr [rbp+56]
+        adc    r8, qword ptr [rbp+64]
+        adc    r9, qword ptr [rbp+72]
+        adc    r10, qword ptr [rbp+80]
+        adc    r11, qword ptr [rbp+88]
+        mov    qword ptr [rsp+336], rax
+        mov    qword ptr [rsp+344], rbx
+        mov    qword ptr [rsp+352], r8
+        mov    qword ptr [rsp+360], r9
+        mov    qword ptr [rsp+368], r10
+        mov    qword ptr [rsp+376], r11
+        lea    rdi, [rsp+0]
+        call   cuzk_wide_mul_6
+        add    rsi, 48
+        add    rbp, 48
+        lea    rdi, [rsp+96]
+        call   cuzk_wide_mul_6
+        lea    rsi, [rsp+288]
+        lea    rbp, [rsp+336]
+        lea    rdi, [rsp+192]
+        call   cuzk_wide_mul_6
+        # c1 = w2 - w0 - w1, never negative
+        mov    rax, qword ptr [rsp+192]
+        mov    rbx, qword ptr [rsp+200]
+        mov    rbp, qword ptr [rsp+208]
+        mov    r8, qword ptr [rsp+216]
+        mov    r9, qword ptr [rsp+224]
+        mov    r10, qword ptr [rsp+232]
+        mov    rdx, qword ptr [rsp+240]
+        mov    r11, qword ptr [rsp+248]
+        mov    r12, qword ptr [rsp+256]
+        mov    r13, qword ptr [rsp+264]
+        mov    r14, qword ptr [rsp+272]
+        mov    r15, qword ptr [rsp+280]
+        sub    rax, qword ptr [rsp+0]
+        sbb    rbx, qword ptr [rsp+8]
+        sbb    rbp, qword ptr [rsp+16]
+        sbb    r8, qword ptr [rsp+24]
+        sbb    r9, qword ptr [rsp+32]
+        sbb    r10, qword ptr [rsp+40]
+        sbb    rdx, qword ptr [rsp+48]
+        sbb    r11, qword ptr [rsp+56]
+        sbb    r12, qword ptr [rsp+64]
+        sbb    r13, qword ptr [rsp+72]
+        sbb    r14, qword ptr [rsp+80]
+        sbb    r15, qword ptr [rsp+88]
+        sub    rax, qword ptr [rsp+96]
+        sbb    rbx, qword ptr [rsp+104]
+        sbb    rbp, qword ptr [rsp+112]
+        sbb    r8, qword ptr [rsp+120]
+        sbb    r9, qword ptr [rsp+128]
+        sbb    r10, qword ptr [rsp+136]
+        sbb    rdx, qword ptr [rsp+144]
+        sbb    r11, qword ptr [rsp+152]
+        sbb    r12, qword ptr [rsp+160]
+        sbb    r13, qword ptr [rsp+168]
+        sbb    r14, qword ptr [rsp+176]
+        sbb    r15, qword ptr [rsp+184]
+        mov    qword ptr [rsp+240], rdx
+        mov    qword ptr [rsp+248], r11
+        mov    qword ptr [rsp+256], r12
+        mov    qword ptr [rsp+264], r13
+        mov    qword ptr [rsp+272], r14
+        mov    qword ptr [rsp+280], r15
+        lea    rsi, [rsp+240]
+        mov    rdi, qword ptr [rsp+384]
+        add    rdi, 48
+        call   cuzk_wide_redc_6
+        # c0 = w0 - w1, plus p R if negative
+        mov    rax, qword ptr [rsp+0]
+        mov    rbx, qword ptr [rsp+8]
+        mov    rbp, qword ptr [rsp+16]
+        mov    r8, qword ptr [rsp+24]
+        mov    r9, qword ptr [rsp+32]
+        mov    r10, qword ptr [rsp+40]
+        mov    rdx, qword ptr [rsp+48]
+        mov    r11, qword ptr [rsp+56]
+        mov    r12, qword ptr [rsp+64]
+        mov    r13, qword ptr [rsp+72]
+        mov    r14, qword ptr [rsp+80]
+        mov    r15, qword ptr [rsp+88]
+        sub    rax, qword ptr [rsp+96]
+        sbb    rbx, qword ptr [rsp+104]
+        sbb    rbp, qword ptr [rsp+112]
+        sbb    r8, qword ptr [rsp+120]
+        sbb    r9, qword ptr [rsp+128]
+        sbb    r10, qword ptr [rsp+136]
+        sbb    rdx, qword ptr [rsp+144]
+        sbb    r11, qword ptr [rsp+152]
+        sbb    r12, qword ptr [rsp+160]
+        sbb    r13, qword ptr [rsp+168]
+        sbb    r14, qword ptr [rsp+176]
+        sbb    r15, qword ptr [rsp+184]
+        mov    qword ptr [rsp+0], rax
+        mov    qword ptr [rsp+8], rbx
+        mov    qword ptr [rsp+16], rbp
+        mov    qword ptr [rsp+24], r8
+        mov    qword ptr [rsp+32], r9
+        mov    qword ptr [rsp+40], r10
+        sbb    rax, rax
+        mov    rbx, rax
+        mov    rbp, rax
+        mov    r8, rax
+        mov    r9, rax
+        mov    r10, rax
+        and    rax, qword ptr [rcx+0]
+        and    rbx, qword ptr [rcx+8]
+        and    rbp, qword ptr [rcx+16]
+        and    r8, qword ptr [rcx+24]
+        and    r9, qword ptr [rcx+32]
+        and    r10, qword ptr [rcx+40]
+        add    rdx, rax
+        adc    r11, rbx
+        adc    r12, rbp
+        adc    r13, r8
+        adc    r14, r9
+        adc    r15, r10
+        mov    qword ptr [rsp+48], rdx
+        mov    rax, qword ptr [rsp+0]
+        mov    qword ptr [rsp+56], r11
+        mov    rbx, qword ptr [rsp+8]
+        mov    qword ptr [rsp+64], r12
+        mov    rbp, qword ptr [rsp+16]
+        mov    qword ptr [rsp+72], r13
+        mov    r8, qword ptr [rsp+24]
+        mov    qword ptr [rsp+80], r14
+        mov    r9, qword ptr [rsp+32]
+        mov    qword ptr [rsp+88], r15
+        mov    r10, qword ptr [rsp+40]
+        lea    rsi, [rsp+48]
+        mov    rdi, qword ptr [rsp+384]
+        call   cuzk_wide_redc_6
+        add    rsp, 408
+        .cfi_adjust_cfa_offset -408
+        pop    r15
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r15
+        pop    r14
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r14
+        pop    r13
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r13
+        pop    r12
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore r12
+        pop    rbp
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rbp
+        pop    rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rbx
+        ret
+        .cfi_endproc
+        .size  cuzk_fp2_mul_6_adx, .-cuzk_fp2_mul_6_adx
         .att_syntax prefix
 #endif
 #if defined(__linux__) && defined(__ELF__)

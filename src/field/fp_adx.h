@@ -5,6 +5,8 @@
 // Shape:   `mont` points to a MontgomeryModulus<N>; R = 2^(64 N).
 // Form:    mul: r = a b / R mod p, fully reduced, for any a b < p R; square: the same with b = a.
 //          So one operand (or, when 4 p < R, both) may be a sum of two elements, not yet reduced.
+//          fp2_mul: the product in Fp[u] / (u^2 + 1), c0 then c1, operands and result reduced;
+//          needs 4 p < R.
 // Alias:   r may be a or b.
 // Needs:   cpu_features().bmi2_adx; reached through kernels:: only.
 
@@ -33,6 +35,10 @@ void cuzk_mont_mul_6_adx(std::uint64_t* r, const std::uint64_t* a, const std::ui
                          const void* mont);
 void cuzk_mont_square_4_adx(std::uint64_t* r, const std::uint64_t* a, const void* mont);
 void cuzk_mont_square_6_adx(std::uint64_t* r, const std::uint64_t* a, const void* mont);
+void cuzk_fp2_mul_4_adx(std::uint64_t* r, const std::uint64_t* a, const std::uint64_t* b,
+                        const void* mont);
+void cuzk_fp2_mul_6_adx(std::uint64_t* r, const std::uint64_t* a, const std::uint64_t* b,
+                        const void* mont);
 }
 #else
 #define CUZK_HAVE_ADX 0

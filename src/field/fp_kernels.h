@@ -114,4 +114,36 @@ inline void square(Limbs<N>& r, const Limbs<N>& a) {
   portable::mul<P>(r, a, a);
 }
 
+// Two spare bits: sums of two elements may enter a product without being reduced first.
+template <class P>
+inline constexpr bool kHasSpareBits = P::kModulus.back() >> 62 == 0;
+
+// r = a + b, not reduced: for an operand of mul when kHasSpareBits<P>.
+template <class P, std::size_t N>
+inline void add_unreduced(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b) {
+#if CUZK_HAVE_ADX
+  if constexpr (N == 4 || N == 6) return x86_64::add_limbs(r, a, b);
+#endif
+  Limbs<N> t = a;
+  add_in_place(t, b);
+  r = t;
+}
+
+// The product in Fp[u] / (u^2 + 1) with only two reductions; r, a, b point to c0 then c1. False
+// when this machine or this field has no such code, and then nothing is written.
+template <class P>
+inline bool fp2_mul(std::uint64_t* r, const std::uint64_t* a, const std::uint64_t* b) {
+#if CUZK_HAVE_ADX
+  constexpr std::size_t n = P::kModulus.size();
+  if constexpr ((n == 4 || n == 6) && kHasSpareBits<P>) {
+    if (internal::kUseAdx) [[likely]] {
+      if constexpr (n == 4) cuzk_fp2_mul_4_adx(r, a, b, &kMontgomery<P>);
+      if constexpr (n == 6) cuzk_fp2_mul_6_adx(r, a, b, &kMontgomery<P>);
+      return true;
+    }
+  }
+#endif
+  return false;
+}
+
 }  // namespace cuzk::kernels

@@ -342,6 +342,7 @@ class Recorder {
     if (count == 0) return;
     CUZK_CHECK(!in_repeat_);  // bodies do not nest
     in_repeat_ = true;
+    end_block();
     begin_block(std::string(name));
     const std::size_t first_path = r1cs_.paths.size();
     const Marks before = marks();

@@ -1,0 +1,16 @@
+// The rows of the production shapes against the reference: 130 million each, hashed one by one.
+
+#include "filecoin/porep_golden_test_support.h"
+
+namespace cuzk::filecoin {
+namespace {
+
+TEST(PorepProductionCircuit, RowsOf32GiBAreTheReferences) {
+  testing::expect_reference_rows("32GiB");
+}
+TEST(PorepProductionCircuit, RowsOf64GiBAreTheReferences) {
+  testing::expect_reference_rows("64GiB");
+}
+
+}  // namespace
+}  // namespace cuzk::filecoin

@@ -69,53 +69,58 @@ struct Xyzz {
     const Field s = x * v;
     const Field x2 = x.square();
     const Field m = x2.dbl() + x2;
-    Xyzz r;
-    r.x = m.square() - s.dbl();
-    r.y = m * (s - r.x) - w * y;
-    r.zz = v * zz;
-    r.zzz = w * zzz;
-    return r;
+    const Field x3 = m.square() - s.dbl();
+    return {x3, m * (s - x3) - w * y, v * zz, w * zzz};
   }
 
-  friend Xyzz operator+(const Xyzz& a, const Affine<G>& b) {
-    if (b.is_identity()) return a;
-    if (a.is_identity()) return from_affine(b);
-    const Field p = b.x * a.zz - a.x;
-    const Field r = b.y * a.zzz - a.y;
-    if (p.is_zero()) return r.is_zero() ? from_affine(b).dbl() : identity();
+  // The additions work in place: see fp.h on copies.
+  Xyzz& operator+=(const Affine<G>& b) {
+    if (b.is_identity()) return *this;
+    if (is_identity()) return *this = from_affine(b);
+    const Field p = b.x * zz - x;
+    const Field r = b.y * zzz - y;
+    if (p.is_zero()) return *this = r.is_zero() ? from_affine(b).dbl() : identity();
     const Field pp = p.square();
     const Field ppp = p * pp;
-    const Field q = a.x * pp;
-    Xyzz out;
-    out.x = r.square() - ppp - q.dbl();
-    out.y = r * (q - out.x) - a.y * ppp;
-    out.zz = a.zz * pp;
-    out.zzz = a.zzz * ppp;
-    return out;
+    const Field q = x * pp;
+    x = r.square() - ppp - q.dbl();
+    y = r * (q - x) - y * ppp;
+    zz *= pp;
+    zzz *= ppp;
+    return *this;
   }
 
-  friend Xyzz operator+(const Xyzz& a, const Xyzz& b) {
-    if (b.is_identity()) return a;
-    if (a.is_identity()) return b;
-    const Field u1 = a.x * b.zz;
-    const Field s1 = a.y * b.zzz;
-    const Field p = b.x * a.zz - u1;
-    const Field r = b.y * a.zzz - s1;
-    if (p.is_zero()) return r.is_zero() ? a.dbl() : identity();
+  Xyzz& operator+=(const Xyzz& b) {
+    if (b.is_identity()) return *this;
+    if (is_identity()) return *this = b;
+    const Field u1 = x * b.zz;
+    const Field s1 = y * b.zzz;
+    const Field p = b.x * zz - u1;
+    const Field r = b.y * zzz - s1;
+    if (p.is_zero()) return *this = r.is_zero() ? dbl() : identity();
     const Field pp = p.square();
     const Field ppp = p * pp;
     const Field q = u1 * pp;
-    Xyzz out;
-    out.x = r.square() - ppp - q.dbl();
-    out.y = r * (q - out.x) - s1 * ppp;
-    out.zz = a.zz * b.zz * pp;
-    out.zzz = a.zzz * b.zzz * ppp;
-    return out;
+    zz *= b.zz;  // b is not *this: p would have been zero
+    zz *= pp;
+    zzz *= b.zzz;
+    zzz *= ppp;
+    x = r.square() - ppp - q.dbl();
+    y = r * (q - x) - s1 * ppp;
+    return *this;
+  }
+  friend Xyzz operator+(const Xyzz& a, const Affine<G>& b) {
+    Xyzz r = a;
+    r += b;
+    return r;
+  }
+  friend Xyzz operator+(const Xyzz& a, const Xyzz& b) {
+    Xyzz r = a;
+    r += b;
+    return r;
   }
   friend Xyzz operator-(const Xyzz& a, const Xyzz& b) { return a + -b; }
   friend Xyzz operator-(const Xyzz& a, const Affine<G>& b) { return a + -b; }
-  Xyzz& operator+=(const Affine<G>& b) { return *this = *this + b; }
-  Xyzz& operator+=(const Xyzz& b) { return *this = *this + b; }
 
   // k * this, k as little-endian limbs; the plain double-and-add.
   Xyzz mul(std::span<const std::uint64_t> k) const {

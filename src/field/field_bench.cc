@@ -29,7 +29,7 @@ void chain(benchmark::State& state, Operation operation) {
   const auto values = random_elements<F>(1);
   F x = values[0];
   for (auto _ : state) {
-    for (const F& y : values) x = operation(x, y);
+    for (const F& y : values) operation(x, y);
   }
   benchmark::DoNotOptimize(x);
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kCount));
@@ -49,7 +49,7 @@ void stream(benchmark::State& state, Operation operation) {
 
 template <class F>
 void mul_chain(benchmark::State& s) {
-  chain<F>(s, [](const F& x, const F& y) { return x * y; });
+  chain<F>(s, [](F& x, const F& y) { x *= y; });
 }
 template <class F>
 void mul_stream(benchmark::State& s) {
@@ -57,7 +57,7 @@ void mul_stream(benchmark::State& s) {
 }
 template <class F>
 void square_chain(benchmark::State& s) {
-  chain<F>(s, [](const F& x, const F&) { return x.square(); });
+  chain<F>(s, [](F& x, const F&) { x.square_in_place(); });
 }
 template <class F>
 void square_stream(benchmark::State& s) {
@@ -73,15 +73,15 @@ void sub_stream(benchmark::State& s) {
 }
 template <class F>
 void inverse(benchmark::State& s) {
-  chain<F>(s, [](const F& x, const F& y) { return x.inverse() + y; });
+  chain<F>(s, [](F& x, const F& y) { x = x.inverse() + y; });
 }
 template <class F>
 void inverse_fermat(benchmark::State& s) {
-  chain<F>(s, [](const F& x, const F& y) { return x.inverse_fermat() + y; });
+  chain<F>(s, [](F& x, const F& y) { x = x.inverse_fermat() + y; });
 }
 template <class F>
 void square_root_of_square(benchmark::State& s) {
-  chain<F>(s, [](const F& x, const F& y) { return *sqrt(x.square()) + y; });
+  chain<F>(s, [](F& x, const F& y) { x = *sqrt(x.square()) + y; });
 }
 
 template <class F>

@@ -8,6 +8,9 @@
 // Time:    products, sums and differences do not branch on their values; inverse, pow, sqrt,
 //          comparison and conversion do (_vartime in spirit: the prover's secrets are its witness,
 //          on the user's own machine).
+// Speed:   prefer `r *= a`, `r.square_in_place()` and initialising declarations to `r = r * a`. The
+//          kernels store 8 bytes at a time; an assignment copies 16 at a time, and on x86-64 such
+//          a load cannot be served from the store buffer (8 ns on a product of 26, Zen 5).
 
 #include <cstring>
 #include <optional>
@@ -98,16 +101,36 @@ struct Fp {
     return r;
   }
 
-  // this^exponent, exponent as little-endian limbs.
+  // *this = *this^2, without the copy that an assignment of square() makes.
+  Fp& square_in_place() {
+    kernels::square<P>(limbs, limbs);
+    return *this;
+  }
+
+  // this^exponent, exponent as little-endian limbs; windows of four bits.
   Fp pow(std::span<const std::uint64_t> exponent) const {
+    std::size_t top = exponent.size();
+    while (top > 0 && exponent[top - 1] == 0) --top;
+    if (top == 0) return one();
+    std::array<Fp, 16> powers;
+    powers[0] = one();
+    for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * *this;
     Fp r = one();
-    for (std::size_t i = 64 * exponent.size(); i-- > 0;) {
-      r = r.square();
-      if (exponent[i / 64] >> (i % 64) & 1) r *= *this;
+    for (std::size_t i = 16 * top; i-- > 0;) {
+      for (int k = 0; k < 4; ++k) r.square_in_place();
+      const std::size_t digit = exponent[i / 16] >> (4 * (i % 16)) & 15;
+      if (digit != 0) r *= powers[digit];
     }
     return r;
   }
-  Fp pow(std::uint64_t exponent) const { return pow(std::span<const std::uint64_t>(&exponent, 1)); }
+  Fp pow(std::uint64_t exponent) const {
+    Fp r = one();
+    for (int i = 63 - __builtin_clzll(exponent | 1); i >= 0; --i) {
+      r.square_in_place();
+      if (exponent >> i & 1) r *= *this;
+    }
+    return r;
+  }
 
   // The multiplicative inverse; zero for zero.
   Fp inverse() const {

@@ -27,8 +27,10 @@ struct Fp2 {
   friend Fp2 operator*(const Fp2& a, const Fp2& b) {
     static_assert(sizeof(Fp2) == 2 * sizeof(F));
     Fp2 r;
-    if (kernels::fp2_mul<typename F::Params>(r.data(), a.data(), b.data())) return r;
-    return mul_reference(a, b);
+    if (!kernels::fp2_mul<typename F::Params>(r.data(), a.data(), b.data())) {
+      r = mul_reference(a, b);
+    }
+    return r;
   }
   static Fp2 mul_reference(const Fp2& a, const Fp2& b) {
     const F v0 = a.c0 * b.c0;
@@ -44,18 +46,26 @@ struct Fp2 {
     return *this;
   }
   Fp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
-  // (c0 + c1)(c0 - c1) + 2 c0 c1 u; the sums enter the products unreduced where the field allows
-  // it.
+  // (c0 + c1)(c0 - c1) + 2 c0 c1 u; the sums enter the products unreduced where the field allows it.
   Fp2 square() const {
+    Fp2 r = *this;
+    r.square_in_place();
+    return r;
+  }
+  Fp2& square_in_place() {
     using P = typename F::Params;
+    F sum, twice;
     if constexpr (kernels::kHasSpareBits<P>) {
-      F sum, twice;
       kernels::add_unreduced<P>(sum.limbs, c0.limbs, c1.limbs);
       kernels::add_unreduced<P>(twice.limbs, c0.limbs, c0.limbs);
-      return {sum * (c0 - c1), twice * c1};
     } else {
-      return {(c0 + c1) * (c0 - c1), (c0 * c1).dbl()};
+      sum = c0 + c1;
+      twice = c0.dbl();
     }
+    c0 -= c1;
+    c0 *= sum;
+    c1 *= twice;
+    return *this;
   }
   Fp2 conjugate() const { return {c0, -c1}; }
   Fp2 inverse() const {
@@ -65,7 +75,7 @@ struct Fp2 {
   Fp2 pow(std::span<const std::uint64_t> exponent) const {
     Fp2 r = one();
     for (std::size_t i = 64 * exponent.size(); i-- > 0;) {
-      r = r.square();
+      r.square_in_place();
       if (exponent[i / 64] >> (i % 64) & 1) r *= *this;
     }
     return r;

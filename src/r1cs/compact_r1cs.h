@@ -69,7 +69,7 @@ struct RowBlock {
   std::uint32_t num_aux = 0;
   std::uint32_t num_inputs = 0;
   std::uint32_t num_ports = 0;
-  RowMatrix matrices[3];
+  RowMatrix matrices[3] = {};
 
   const RowMatrix& matrix(Matrix m) const { return matrices[static_cast<int>(m)]; }
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace cuzk {
 
@@ -48,7 +49,11 @@ constexpr std::uint64_t sub_in_place(Limbs<N>& a, const Limbs<N>& b) {
 template <std::size_t N>
 constexpr bool is_zero(const Limbs<N>& a) {
   std::uint64_t any = 0;
-  for (std::uint64_t limb : a) any |= limb;
+  for (std::uint64_t limb : a) {
+    any |= limb;
+    // Keeps the limbs apart: a vector load would wait for the 8-byte stores that just wrote them.
+    if (!std::is_constant_evaluated()) asm("" : "+r"(any));
+  }
   return any == 0;
 }
 

@@ -101,6 +101,8 @@ struct Fp {
     return r;
   }
 
+  // *this = a - b, without the copy that an assignment makes; a and b may be *this.
+  void set_difference(const Fp& a, const Fp& b) { kernels::sub<P>(limbs, a.limbs, b.limbs); }
   // *this = *this^2, without the copy that an assignment of square() makes.
   Fp& square_in_place() {
     kernels::square<P>(limbs, limbs);

@@ -38,19 +38,32 @@ struct Fp2 {
     return {v0 - v1, (a.c0 + a.c1) * (b.c0 + b.c1) - v0 - v1};
   }
   friend Fp2 operator*(const Fp2& a, const F& b) { return {a.c0 * b, a.c1 * b}; }
-  Fp2& operator+=(const Fp2& b) { return *this = *this + b; }
-  Fp2& operator-=(const Fp2& b) { return *this = *this - b; }
+  Fp2& operator+=(const Fp2& b) {
+    c0 += b.c0;
+    c1 += b.c1;
+    return *this;
+  }
+  Fp2& operator-=(const Fp2& b) {
+    c0 -= b.c0;
+    c1 -= b.c1;
+    return *this;
+  }
   Fp2& operator*=(const Fp2& b) {
     if (!kernels::fp2_mul<typename F::Params>(data(), data(), b.data()))
       *this = mul_reference(*this, b);
     return *this;
   }
   Fp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
-  // (c0 + c1)(c0 - c1) + 2 c0 c1 u; the sums enter the products unreduced where the field allows it.
+  // (c0 + c1)(c0 - c1) + 2 c0 c1 u; the sums enter the products unreduced where the field allows
+  // it.
   Fp2 square() const {
     Fp2 r = *this;
     r.square_in_place();
     return r;
+  }
+  void set_difference(const Fp2& a, const Fp2& b) {
+    c0.set_difference(a.c0, b.c0);
+    c1.set_difference(a.c1, b.c1);
   }
   Fp2& square_in_place() {
     using P = typename F::Params;

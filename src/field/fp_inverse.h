@@ -67,74 +67,77 @@ inline std::uint64_t magnitude(std::int64_t v) {
   return static_cast<std::uint64_t>(v < 0 ? -v : v);
 }
 
-// r = |a f + b g| / 2^31; f and g change sign when the sum was negative.
+// A number of N + 1 limbs and its sign, an all-ones or all-zeros mask.
 template <std::size_t N>
-void combine_exact(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b, std::int64_t& f,
-                   std::int64_t& g) {
-  // x = a |f|, y = b |g| with their signs applied limb by limb in two's complement.
-  const std::uint64_t mf = magnitude(f), mg = magnitude(g);
-  const std::uint64_t sf = static_cast<std::uint64_t>(f >> 63);
-  const std::uint64_t sg = static_cast<std::uint64_t>(g >> 63);
-  Limbs<N + 1> t{};
-  std::uint64_t product_carry_a = 0, product_carry_b = 0;
-  std::uint64_t negate_a = sf & 1, negate_b = sg & 1;  // the +1 of two's complement
-  u128 sum = 0;
-  for (std::size_t i = 0; i <= N; ++i) {
-    const u128 pa = static_cast<u128>(i < N ? a[i] : 0) * mf + product_carry_a;
-    const u128 pb = static_cast<u128>(i < N ? b[i] : 0) * mg + product_carry_b;
-    product_carry_a = static_cast<std::uint64_t>(pa >> 64);
-    product_carry_b = static_cast<std::uint64_t>(pb >> 64);
-    sum += static_cast<u128>(static_cast<std::uint64_t>(pa) ^ sf) + negate_a;
-    sum += static_cast<u128>(static_cast<std::uint64_t>(pb) ^ sg) + negate_b;
-    negate_a = negate_b = 0;
-    t[i] = static_cast<std::uint64_t>(sum);
-    sum >>= 64;
+struct SignedWide {
+  Limbs<N + 1> magnitude;
+  std::uint64_t negative;
+};
+
+// a mf - b mg, with mf, mg at most 2^31.
+template <std::size_t N>
+inline SignedWide<N> difference_of_multiples(const Limbs<N>& a, std::uint64_t mf, const Limbs<N>& b,
+                                             std::uint64_t mg) {
+  SignedWide<N> r;
+  std::uint64_t carry_a = 0, carry_b = 0, borrow = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    const u128 pa = static_cast<u128>(a[i]) * mf + carry_a;
+    const u128 pb = static_cast<u128>(b[i]) * mg + carry_b;
+    carry_a = static_cast<std::uint64_t>(pa >> 64);
+    carry_b = static_cast<std::uint64_t>(pb >> 64);
+    const u128 d =
+        static_cast<u128>(static_cast<std::uint64_t>(pa)) - static_cast<std::uint64_t>(pb) - borrow;
+    r.magnitude[i] = static_cast<std::uint64_t>(d);
+    borrow = static_cast<std::uint64_t>(d >> 64) & 1;
   }
-  const std::uint64_t negative = std::uint64_t{0} - (t[N] >> 63);
-  std::uint64_t carry = negative & 1;
-  for (auto& limb : t) {
-    const u128 v = static_cast<u128>(limb ^ negative) + carry;
+  r.magnitude[N] = carry_a - carry_b - borrow;
+  r.negative = std::uint64_t{0} - (r.magnitude[N] >> 63);
+  std::uint64_t carry = r.negative & 1;
+  for (auto& limb : r.magnitude) {
+    const u128 v = static_cast<u128>(limb ^ r.negative) + carry;
     limb = static_cast<std::uint64_t>(v);
     carry = static_cast<std::uint64_t>(v >> 64);
   }
-  const auto sign = static_cast<std::int64_t>(negative);
-  f = (f ^ sign) - sign;
-  g = (g ^ sign) - sign;
-  for (std::size_t i = 0; i < N; ++i) r[i] = t[i] >> 31 | t[i + 1] << 33;
+  return r;
 }
 
-// v or p - v.
+// r = |a f + b g| / 2^31, exact. In each combination f and g have opposite signs or are zero, as
+// every step subtracts a combination with the other pattern; so only their magnitudes count. The
+// result says whether a |f| - b |g| was negative, which is the sign that u and v must follow.
 template <std::size_t N>
-Limbs<N> negated_if(const Limbs<N>& v, bool negative, const Limbs<N>& p) {
-  if (!negative) return v;
-  Limbs<N> r = p;
-  sub_in_place(r, v);
-  return r;  // p for v = 0, which the reduction below tolerates
+inline std::uint64_t combine_exact(Limbs<N>& r, const Limbs<N>& a, const Limbs<N>& b,
+                                   std::uint64_t mf, std::uint64_t mg) {
+  const auto d = difference_of_multiples(a, mf, b, mg);
+  for (std::size_t i = 0; i < N; ++i) r[i] = d.magnitude[i] >> 31 | d.magnitude[i + 1] << 33;
+  return d.negative;
 }
 
-// (u f + v g) / 2^64 mod p, reduced.
+// (u mf - v mg) / 2^64 mod p, times -1 if `negate` is all ones. At most p, and p only for zero,
+// which the next round and the closing product tolerate.
 template <std::size_t N>
-Limbs<N> combine_modular(const Limbs<N>& u, const Limbs<N>& v, std::int64_t f, std::int64_t g,
-                         const Limbs<N>& p, std::uint64_t inverse) {
-  const Limbs<N> su = negated_if(u, f < 0, p);
-  const Limbs<N> sv = negated_if(v, g < 0, p);
-  const std::uint64_t mf = magnitude(f), mg = magnitude(g);
-  Limbs<N> r{};
-  u128 sum = static_cast<u128>(su[0]) * mf + static_cast<u128>(sv[0]) * mg;
-  const std::uint64_t m = static_cast<std::uint64_t>(sum) * inverse;
-  u128 row = static_cast<u128>(m) * p[0] + static_cast<std::uint64_t>(sum);
-  sum >>= 64;
-  row >>= 64;
+inline Limbs<N> combine_modular(const Limbs<N>& u, std::uint64_t mf, const Limbs<N>& v,
+                                std::uint64_t mg, std::uint64_t negate, const Limbs<N>& p,
+                                std::uint64_t inverse) {
+  const auto d = difference_of_multiples(u, mf, v, mg);
+  negate ^= d.negative;
+  // One Montgomery row: below (p 2^31 + p 2^64) / 2^64, so below p + p / 2^32.
+  const std::uint64_t m = d.magnitude[0] * inverse;
+  u128 row = static_cast<u128>(m) * p[0] + d.magnitude[0];
+  Limbs<N> r;
   for (std::size_t i = 1; i < N; ++i) {
-    sum += static_cast<u128>(su[i]) * mf + static_cast<u128>(sv[i]) * mg;  // below 2^97
-    row += static_cast<u128>(m) * p[i] + static_cast<std::uint64_t>(sum);
+    row = static_cast<u128>(m) * p[i] + d.magnitude[i] + static_cast<std::uint64_t>(row >> 64);
     r[i - 1] = static_cast<std::uint64_t>(row);
-    sum >>= 64;
-    row >>= 64;
   }
-  r[N - 1] = static_cast<std::uint64_t>(row + sum);  // the value is below p (1 + 2^-32)
-  Limbs<N> reduced = r;
-  return sub_in_place(reduced, p) ? r : reduced;
+  r[N - 1] = static_cast<std::uint64_t>(row >> 64) + d.magnitude[N];
+  // r or p - r; where r > p (rarely, by less than p / 2^32), r - p or 2p - r.
+  Limbs<N> opposite = p;
+  if (sub_in_place(opposite, r)) [[unlikely]] {
+    sub_in_place(r, p);
+    opposite = p;
+    sub_in_place(opposite, r);
+  }
+  for (std::size_t i = 0; i < N; ++i) r[i] = (r[i] & ~negate) | (opposite[i] & negate);
+  return r;
 }
 
 // The bits [n - 33, n) of a on top of its 31 lowest; n > 64.
@@ -186,13 +189,15 @@ GcdResult<N> binary_gcd(const Limbs<N>& y) {
     const std::size_t n = bit_length(either);
     GcdFactors k =
         n <= 64 ? gcd_steps(a[0], b[0]) : gcd_steps(approximate(a, n), approximate(b, n));
+    const std::uint64_t f0 = magnitude(k.f0), g0 = magnitude(k.g0);
+    const std::uint64_t f1 = magnitude(k.f1), g1 = magnitude(k.g1);
     Limbs<N> next_a, next_b;
-    combine_exact(next_a, a, b, k.f0, k.g0);
-    combine_exact(next_b, a, b, k.f1, k.g1);
+    const std::uint64_t negative_a = combine_exact(next_a, a, b, f0, g0);
+    const std::uint64_t negative_b = combine_exact(next_b, a, b, f1, g1);
     a = next_a;
     b = next_b;
-    const Limbs<N> next_u = combine_modular(u, v, k.f0, k.g0, p, inverse);
-    v = combine_modular(u, v, k.f1, k.g1, p, inverse);
+    const Limbs<N> next_u = combine_modular(u, f0, v, g0, negative_a, p, inverse);
+    v = combine_modular(u, f1, v, g1, negative_b, p, inverse);
     u = next_u;
   }
   return {v, rounds};

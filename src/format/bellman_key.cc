@@ -209,6 +209,11 @@ Result<ParamsFile> ParamsFile::open(const std::filesystem::path& path) {
   return ParamsFile(std::move(file), layout);
 }
 
+groth16::KeyCounts ParamsFile::counts() const {
+  return {layout_.ic.count, layout_.h.count,    layout_.l.count,
+          layout_.a.count,  layout_.b_g1.count, layout_.b_g2.count};
+}
+
 Result<VerifyingKey<Bls12_381>> ParamsFile::verifying_key(PointCheck check) const {
   ByteReader reader(file_.bytes(), path().string());
   return take_vk(reader, check);

@@ -21,6 +21,7 @@
 #include "base/tasks.h"
 #include "curve/bls12_381.h"
 #include "curve/encoding.h"
+#include "groth16/key_check.h"
 #include "groth16/keys.h"
 
 namespace cuzk::bellman {
@@ -51,6 +52,7 @@ class ParamsFile {
   static Result<Layout> parse_layout(ByteSpan bytes, std::string_view what);
 
   const Layout& layout() const { return layout_; }
+  groth16::KeyCounts counts() const;
   std::size_t file_bytes() const { return file_.bytes().size(); }
   const std::filesystem::path& path() const { return file_.path(); }
 

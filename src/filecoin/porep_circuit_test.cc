@@ -135,5 +135,99 @@ TEST(PorepCircuit, WitnessesAreTheReferences) {
   }
 }
 
+// The rows tie every part of the proof to the commitments: whatever is changed, some row fails, and
+// the error names the gadget.
+TEST(PorepCircuit, AnyChangedPartIsUnsatisfied) {
+  Tasks tasks(2);
+  const Sector good = sector("porep_2kib_v1_1", "2KiB");
+  const auto r1cs = compiled("2KiB");
+  const auto message_after = [&](auto&& damage) -> std::string {
+    Sector bad = good;
+    damage(bad);
+    const auto witness = synthesize(tasks, bad);
+    if (!witness) return witness.error().message;
+    const Status status = check_satisfied(tasks, r1cs, *witness);
+    if (status) return "satisfied";
+    EXPECT_EQ(status.error().code, ErrorCode::kUnsatisfied);
+    return status.error().message;
+  };
+  const auto expect_failure = [&](const std::string& where, auto&& damage) {
+    const std::string message = message_after(damage);
+    EXPECT_NE(message.find(where), std::string::npos) << where << ": " << message;
+  };
+  EXPECT_EQ(message_after([](Sector&) {}), "satisfied");
+  expect_failure("comm_d inclusion",
+                 [](Sector& s) { s.proofs[0].comm_d_proof.path[3].siblings[0][5] ^= 1; });
+  expect_failure("comm_d inclusion", [](Sector& s) { s.proofs[1].comm_d_proof.leaf[0] ^= 1; });
+  expect_failure("drg parent 2", [](Sector& s) { s.proofs[1].drg_parents[2].rows[1][9] ^= 4; });
+  expect_failure("expander parent 7", [](Sector& s) {
+    s.proofs[0].exp_parents[7].inclusion.path[1].siblings[6][1] ^= 1;
+  });
+  expect_failure("comm_r_last inclusion",
+                 [](Sector& s) { s.proofs[0].comm_r_last_proof.path[0].siblings[0][0] ^= 1; });
+  expect_failure("comm_c inclusion",
+                 [](Sector& s) { s.proofs[1].c_x.inclusion.path[1].siblings[2][0] ^= 1; });
+  expect_failure("> comm_r)", [](Sector& s) { s.proofs[0].c_x.inclusion.root[0] ^= 1; });
+  expect_failure("challenge 0 >", [](Sector& s) { s.public_inputs[0] += Fr::one(); });
+  expect_failure("comm_d inclusion", [](Sector& s) { s.public_inputs[1] += Fr::one(); });
+  expect_failure("> comm_r)", [](Sector& s) { s.public_inputs[2] += Fr::one(); });
+}
+
+TEST(PorepCircuit, ProofsOfOtherNodesThanTheStatementsAreAMismatch) {
+  Tasks tasks(1);
+  const Sector good = sector("porep_2kib_v1_1", "2KiB");
+  const std::pair<std::size_t, const char*> cases[] = {
+      {3, "challenge 0: comm_d_proofs opens node"},
+      {3 + 18 + 2, "challenge 1: drg_parents[1] opens node"},
+      {3 + 9, "challenge 0: exp_parents[2] opens node"},
+      {3 + 16, "challenge 0: comm_r_last_proof opens node"},
+      {3 + 18 + 17, "challenge 1: c_x opens node"}};
+  for (const auto& [input, text] : cases) {
+    Sector bad = good;
+    bad.public_inputs[input] += Fr::one();
+    const auto witness = synthesize(tasks, bad);
+    ASSERT_FALSE(witness);
+    EXPECT_EQ(witness.error().code, ErrorCode::kMismatch);
+    EXPECT_NE(witness.error().message.find(text), std::string::npos) << witness.error().message;
+  }
+}
+
+TEST(PorepCircuit, ProofsOfAnotherShapeAreRefused) {
+  Tasks tasks(1);
+  const Sector good = sector("porep_2kib_v1_1", "2KiB");
+  const auto code_after = [&](auto&& damage) {
+    Sector bad = good;
+    damage(bad);
+    const auto witness = synthesize(tasks, bad);
+    return witness ? ErrorCode::kInternal : witness.error().code;
+  };
+  using enum ErrorCode;
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs.pop_back(); }), kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.public_inputs.pop_back(); }), kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs[1].drg_parents.pop_back(); }), kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs[1].exp_parents[0].rows.pop_back(); }), kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs[0].c_x.inclusion.path.pop_back(); }), kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs[0].c_x.inclusion.path[0].index = 8; }), kMismatch);
+  EXPECT_EQ(
+      code_after([](Sector& s) { s.proofs[0].comm_r_last_proof.path[1].siblings.pop_back(); }),
+      kMismatch);
+  EXPECT_EQ(code_after([](Sector& s) { s.proofs[1].comm_d_proof.path[0].siblings[0].fill(0xff); }),
+            kCorruptInput);
+  EXPECT_EQ(code_after([](Sector& s) { s.size = "16KiB"; }), kMismatch);
+}
+
+TEST(PorepCircuit, ShapesWithoutACircuitAreRefused) {
+  const auto code_of = [](auto&& change) {
+    PorepShape shape = shape_named("2KiB");
+    change(shape);
+    const auto r1cs = compile_porep(shape);
+    return r1cs ? ErrorCode::kInternal : r1cs.error().code;
+  };
+  using enum ErrorCode;
+  EXPECT_EQ(code_of([](PorepShape& s) { s.layers = 3; }), kInvalidArgument);
+  EXPECT_EQ(code_of([](PorepShape& s) { s.challenges_per_partition = 0; }), kInvalidArgument);
+  EXPECT_EQ(code_of([](PorepShape& s) { s.sector_bytes = 96; }), kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace cuzk::filecoin

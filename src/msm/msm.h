@@ -53,7 +53,7 @@ struct MsmOptions {
 
 // Sum of scalars[i] * bases[i]; n == 0 gives the identity.
 //
-// Shape:   scalars.size() == bases.size() == n < 2^32.
+// Shape:   scalars.size() == bases.size() == n < 2^31.
 template <class G>
 Result<Xyzz<G>> msm(Tasks& tasks, MemoryBudget& budget, std::span<const ScalarFor<G>> scalars,
                     std::span<const Affine<G>> bases, const MsmOptions& options = {});

@@ -8,10 +8,9 @@ modulus and -p^-1 mod 2^64 come in memory (`mont`). The C++ declarations, with t
 operands, are in src/field/fp_adx.h.
 
 The idea of each routine:
-  mul       one row of a * b[i] and one row of m * p alternate (Koc, Acar, Kaliski 1996, CIOS). In a
-            row the low halves ride on the CF chain and the high halves on the OF chain, so that the two
-            carries never wait for each other. The word that a reduction row makes zero becomes the
-            top word of the next round: no register is cleared.
+  mul       rows of a * b[i] and rows of m * p alternate (Koc, Acar, Kaliski 1996, CIOS), the former
+            one ahead, so that the next m waits for a single sum. In a row the low halves ride on
+            the CF chain and the high halves on the OF chain: the carries never wait for each other.
   square    products above the diagonal once, doubled on the CF chain while the diagonal is added on
             the OF chain; then the rows m * p.
   wide, redc, fp2_mul
@@ -251,7 +250,7 @@ def square(o, n):
 
 
 def wide_product(o, n):
-    """A local routine: [rdi] = [rsi] * [rbp], 2n words. Uses everything but rcx; keeps rdi, rsi, rbp."""
+    """A local routine: [rdi] = [rsi] * [rbp], 2n words. Keeps rdi, rsi, rbp and rcx alone."""
     name = f"cuzk_wide_mul_{n}"
     o.raw("")
     o.raw("        .p2align 5")
@@ -285,7 +284,7 @@ def redc_registers(n):
 
 
 def wide_reduction(o, n):
-    """A local routine: [rdi] = (low registers + 2^(64 n) [rsi]) / R mod p, for a value below p R."""
+    """A local routine: [rdi] = (low registers + 2^(64 n) [rsi]) / R mod p, for values below p R."""
     name = f"cuzk_wide_redc_{n}"
     o.raw("")
     o.raw("        .p2align 5")
@@ -310,7 +309,7 @@ def fp2_mul(o, n):
     name = f"cuzk_fp2_mul_{n}_adx"
     o.raw("")
     o.raw(f"# void {name}(r = rdi, a = rsi, b = rdx, mont = rcx)")
-    # The frame, in words: w0 = a0 b0, w1 = a1 b1, w2 = (a0 + a1)(b0 + b1), the two sums, r, a, b.
+    # The frame, in words: w0 = a0 b0, w1 = a1 b1, w2 = (a0 + a1)(b0 + b1), the two sums, r.
     w0, w1, w2, sum_a, sum_b, save = 0, 2 * n, 4 * n, 6 * n, 7 * n, 8 * n
     frame = 8 * (8 * n + 3)
     saved = CALLEE_SAVED

@@ -1,0 +1,311 @@
+#pragma once
+// The prime fields and their quadratic extension on the device.
+//
+// Form:    DeviceFp<P> has the bytes of Fp<P> (field/fp.h): Montgomery form, R = 2^(32 * kWords),
+//          fully reduced. Only the view differs: 32-bit words instead of 64-bit limbs.
+// Method:  products are accumulated in two rows, one for the even and one for the odd words of an
+//          operand, so that every mad.lo.cc / madc.hi.cc pair is one IMAD.WIDE with carry; one word
+//          of the other operand and one word of the reduction at a time. Every chain of carries is
+//          a run of volatile asm statements: nothing between them may touch the carry flag.
+// Threads: values.
+
+#include <cstdint>
+
+#include "field/bls12_381.h"
+#include "field/bn254.h"
+
+namespace cuzk::device {
+
+using u32 = std::uint32_t;
+
+// Single steps of a chain of carries. _cc writes the carry flag; addc, subc and madc read it.
+__device__ __forceinline__ u32 add_cc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("add.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 addc_cc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("addc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 addc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("addc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 sub_cc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("sub.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 subc_cc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("subc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 subc(u32 a, u32 b) {
+  u32 r;
+  asm volatile("subc.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+__device__ __forceinline__ u32 mad_lo_cc(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm volatile("mad.lo.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+__device__ __forceinline__ u32 madc_lo_cc(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm volatile("madc.lo.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+__device__ __forceinline__ u32 madc_hi_cc(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm volatile("madc.hi.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+__device__ __forceinline__ u32 madc_hi(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm volatile("madc.hi.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+
+template <class P>
+struct ModulusWords {
+  static constexpr int kWords = 2 * static_cast<int>(P::kModulus.size());
+  // With `i` known after unrolling the result is a literal of the instruction.
+  __device__ __forceinline__ static constexpr u32 p(int i) {
+    constexpr auto kCopy = P::kModulus;
+    return static_cast<u32>(kCopy[static_cast<std::size_t>(i / 2)] >> (32 * (i % 2)));
+  }
+  static constexpr u32 kInv = static_cast<u32>(montgomery_inverse(P::kModulus));
+  // p = 1 - 2^32 + ... : the quotient word is -t0, and the two lowest words of its product with p
+  // need no multiplication.
+  static constexpr bool kLowWordsSpecial = P::kModulus[0] == 0xffffffff00000001;
+};
+
+template <class P>
+struct alignas(16) DeviceFp {
+  using Params = P;
+  using Modulus = ModulusWords<P>;
+  static constexpr int kWords = Modulus::kWords;
+  u32 w[kWords];
+
+  __device__ __forceinline__ static DeviceFp zero() {
+    DeviceFp r;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) r.w[i] = 0;
+    return r;
+  }
+  __device__ __forceinline__ static DeviceFp one() {
+    constexpr auto kR = power_of_two_mod(32 * kWords, P::kModulus);
+    DeviceFp r;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      r.w[i] = static_cast<u32>(kR[static_cast<std::size_t>(i / 2)] >> (32 * (i % 2)));
+    }
+    return r;
+  }
+  __device__ __forceinline__ bool is_zero() const {
+    u32 any = 0;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) any |= w[i];
+    return any == 0;
+  }
+  __device__ __forceinline__ friend bool operator==(const DeviceFp& a, const DeviceFp& b) {
+    u32 any = 0;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) any |= a.w[i] ^ b.w[i];
+    return any == 0;
+  }
+
+  // a - p where a >= p, for a < 2p.
+  __device__ __forceinline__ static DeviceFp reduce_once(const DeviceFp& a) {
+    DeviceFp t;
+    t.w[0] = sub_cc(a.w[0], Modulus::p(0));
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) t.w[i] = subc_cc(a.w[i], Modulus::p(i));
+    const u32 borrow = subc(0, 0);
+    DeviceFp r;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) r.w[i] = borrow ? a.w[i] : t.w[i];
+    return r;
+  }
+
+  __device__ __forceinline__ friend DeviceFp operator+(const DeviceFp& a, const DeviceFp& b) {
+    DeviceFp t;
+    t.w[0] = add_cc(a.w[0], b.w[0]);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) t.w[i] = addc_cc(a.w[i], b.w[i]);
+    t.w[kWords - 1] = addc(a.w[kWords - 1], b.w[kWords - 1]);
+    return reduce_once(t);
+  }
+  __device__ __forceinline__ friend DeviceFp operator-(const DeviceFp& a, const DeviceFp& b) {
+    DeviceFp t;
+    t.w[0] = sub_cc(a.w[0], b.w[0]);
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) t.w[i] = subc_cc(a.w[i], b.w[i]);
+    const u32 mask = subc(0, 0);
+    DeviceFp r;
+    r.w[0] = add_cc(t.w[0], Modulus::p(0) & mask);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) r.w[i] = addc_cc(t.w[i], Modulus::p(i) & mask);
+    r.w[kWords - 1] = addc(t.w[kWords - 1], Modulus::p(kWords - 1) & mask);
+    return r;
+  }
+  __device__ __forceinline__ DeviceFp operator-() const { return zero() - *this; }
+  __device__ __forceinline__ DeviceFp dbl() const { return *this + *this; }
+  __device__ __forceinline__ DeviceFp square() const { return *this * *this; }
+
+  __device__ __forceinline__ friend DeviceFp operator*(const DeviceFp& a, const DeviceFp& b) {
+    u32 even[kWords];
+    u32 odd[kWords];
+    step<true>(even, odd, a.w, b.w[0]);
+    step<false>(odd, even, a.w, b.w[1]);
+#pragma unroll
+    for (int i = 2; i < kWords; i += 2) {
+      step<false>(even, odd, a.w, b.w[i]);
+      step<false>(odd, even, a.w, b.w[i + 1]);
+    }
+    // The last step left the lowest word in odd[0] == 0 and its row to be shifted down.
+    DeviceFp r;
+    r.w[0] = add_cc(even[0], odd[1]);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) r.w[i] = addc_cc(even[i], odd[i + 1]);
+    r.w[kWords - 1] = addc(even[kWords - 1], 0);
+    return reduce_once(r);
+  }
+
+ private:
+  // (even + odd * 2^32 + a * b + m * p) with m such that even[0] becomes 0. Unless it is the first
+  // step, `odd` still has the weight of the step before: it is moved down by two words on the way,
+  // and its word 1 goes to even[0].
+  template <bool kFirst>
+  __device__ __forceinline__ static void step(u32* even, u32* odd, const u32* a, u32 b) {
+    if constexpr (kFirst) {
+#pragma unroll
+      for (int i = 0; i < kWords; i += 2) {
+        mul_wide(odd[i], odd[i + 1], a[i + 1], b);
+        mul_wide(even[i], even[i + 1], a[i], b);
+      }
+    } else {
+      even[0] = add_cc(even[0], odd[1]);
+#pragma unroll
+      for (int i = 0; i < kWords - 2; i += 2) {
+        odd[i] = madc_lo_cc(a[i + 1], b, odd[i + 2]);
+        odd[i + 1] = madc_hi_cc(a[i + 1], b, odd[i + 3]);
+      }
+      odd[kWords - 2] = madc_lo_cc(a[kWords - 1], b, 0);
+      odd[kWords - 1] = madc_hi(a[kWords - 1], b, 0);
+      even[0] = mad_lo_cc(a[0], b, even[0]);
+      even[1] = madc_hi_cc(a[0], b, even[1]);
+#pragma unroll
+      for (int i = 2; i < kWords; i += 2) {
+        even[i] = madc_lo_cc(a[i], b, even[i]);
+        even[i + 1] = madc_hi_cc(a[i], b, even[i + 1]);
+      }
+      odd[kWords - 1] = addc(odd[kWords - 1], 0);
+    }
+    reduce_word(even, odd);
+  }
+
+  __device__ __forceinline__ static void mul_wide(u32& lo, u32& hi, u32 a, u32 b) {
+    const std::uint64_t t = static_cast<std::uint64_t>(a) * b;
+    lo = static_cast<u32>(t);
+    hi = static_cast<u32>(t >> 32);
+  }
+
+  __device__ __forceinline__ static void reduce_word(u32* even, u32* odd) {
+    if constexpr (Modulus::kLowWordsSpecial) {
+      // m = -t, m * (2^32 - 1) = t + (m - [t != 0]) * 2^32, and t + m = [t != 0] * 2^32.
+      const u32 t = even[0];
+      const u32 m = sub_cc(0, t);
+      const u32 high = subc(m, 0);
+      odd[0] = add_cc(odd[0], t);
+      odd[1] = addc_cc(odd[1], high);
+#pragma unroll
+      for (int i = 2; i < kWords - 2; i += 2) {
+        odd[i] = madc_lo_cc(m, Modulus::p(i + 1), odd[i]);
+        odd[i + 1] = madc_hi_cc(m, Modulus::p(i + 1), odd[i + 1]);
+      }
+      odd[kWords - 2] = madc_lo_cc(m, Modulus::p(kWords - 1), odd[kWords - 2]);
+      odd[kWords - 1] = madc_hi(m, Modulus::p(kWords - 1), odd[kWords - 1]);
+      add_cc(t, m);
+      even[1] = addc_cc(even[1], 0);
+#pragma unroll
+      for (int i = 2; i < kWords; i += 2) {
+        even[i] = madc_lo_cc(m, Modulus::p(i), even[i]);
+        even[i + 1] = madc_hi_cc(m, Modulus::p(i), even[i + 1]);
+      }
+      odd[kWords - 1] = addc(odd[kWords - 1], 0);
+    } else {
+      const u32 m = even[0] * Modulus::kInv;
+      odd[0] = mad_lo_cc(m, Modulus::p(1), odd[0]);
+      odd[1] = madc_hi_cc(m, Modulus::p(1), odd[1]);
+#pragma unroll
+      for (int i = 2; i < kWords - 2; i += 2) {
+        odd[i] = madc_lo_cc(m, Modulus::p(i + 1), odd[i]);
+        odd[i + 1] = madc_hi_cc(m, Modulus::p(i + 1), odd[i + 1]);
+      }
+      odd[kWords - 2] = madc_lo_cc(m, Modulus::p(kWords - 1), odd[kWords - 2]);
+      odd[kWords - 1] = madc_hi(m, Modulus::p(kWords - 1), odd[kWords - 1]);
+      even[0] = mad_lo_cc(m, Modulus::p(0), even[0]);
+      even[1] = madc_hi_cc(m, Modulus::p(0), even[1]);
+#pragma unroll
+      for (int i = 2; i < kWords; i += 2) {
+        even[i] = madc_lo_cc(m, Modulus::p(i), even[i]);
+        even[i + 1] = madc_hi_cc(m, Modulus::p(i), even[i + 1]);
+      }
+      odd[kWords - 1] = addc(odd[kWords - 1], 0);
+    }
+  }
+};
+
+// Fp[u] / (u^2 + 1), the bytes of Fp2 (field/fp2.h).
+template <class F>
+struct DeviceFp2 {
+  F c0;
+  F c1;
+
+  __device__ __forceinline__ static DeviceFp2 zero() { return {F::zero(), F::zero()}; }
+  __device__ __forceinline__ static DeviceFp2 one() { return {F::one(), F::zero()}; }
+  __device__ __forceinline__ bool is_zero() const { return c0.is_zero() && c1.is_zero(); }
+  __device__ __forceinline__ friend bool operator==(const DeviceFp2& a, const DeviceFp2& b) {
+    return a.c0 == b.c0 && a.c1 == b.c1;
+  }
+  __device__ __forceinline__ friend DeviceFp2 operator+(const DeviceFp2& a, const DeviceFp2& b) {
+    return {a.c0 + b.c0, a.c1 + b.c1};
+  }
+  __device__ __forceinline__ friend DeviceFp2 operator-(const DeviceFp2& a, const DeviceFp2& b) {
+    return {a.c0 - b.c0, a.c1 - b.c1};
+  }
+  __device__ __forceinline__ DeviceFp2 operator-() const { return {-c0, -c1}; }
+  __device__ __forceinline__ DeviceFp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
+  // Called, not inlined: a point addition has a dozen of them, and its code would not fit the
+  // instruction cache.
+  __device__ __noinline__ friend DeviceFp2 operator*(const DeviceFp2& a, const DeviceFp2& b) {
+    const F v0 = a.c0 * b.c0;
+    const F v1 = a.c1 * b.c1;
+    return {v0 - v1, (a.c0 + a.c1) * (b.c0 + b.c1) - v0 - v1};
+  }
+  __device__ __noinline__ DeviceFp2 square() const {
+    const F t = c0 * c1;
+    return {(c0 + c1) * (c0 - c1), t.dbl()};
+  }
+};
+
+// The device's view of a host field.
+template <class F>
+struct DeviceFieldOf;
+template <class P>
+struct DeviceFieldOf<Fp<P>> {
+  using Type = DeviceFp<P>;
+};
+template <class F>
+struct DeviceFieldOf<Fp2<F>> {
+  using Type = DeviceFp2<typename DeviceFieldOf<F>::Type>;
+};
+template <class F>
+using DeviceField = typename DeviceFieldOf<F>::Type;
+
+}  // namespace cuzk::device

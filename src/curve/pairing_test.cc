@@ -157,5 +157,52 @@ TEST(GoldenPairing, ValuesEqualBlst) {
   }
 }
 
+// Inputs of Ethereum's pairing precompile (EIP-197): x, y of G1, then x and y of G2 with the
+// coefficient of u first, 32 bytes each, for each pair. The vectors "jeff1" (product one) and
+// "jeff6" (its second point of G1 negated, product not one) of ethereum/go-ethereum's precompile
+// tests.
+bn254::Fq eip197_word(ByteSpan bytes, std::size_t i) {
+  return *bn254::Fq::from_bytes_be(bytes.subspan(32 * i).first<32>());
+}
+
+bool eip197_product_is_one(const std::string& hex) {
+  const auto bytes = from_hex(hex).value();
+  std::vector<std::pair<Affine<Bn254G1>, Affine<Bn254G2>>> pairs;
+  for (std::size_t i = 0; i < bytes.size() / 32; i += 6) {
+    const auto word = [&](std::size_t j) { return eip197_word(bytes, i + j); };
+    pairs.push_back({{word(0), word(1)}, {{word(3), word(2)}, {word(5), word(4)}}});
+    EXPECT_TRUE(pairs.back().first.is_on_curve());
+    EXPECT_TRUE(pairs.back().second.is_on_curve());
+  }
+  EXPECT_EQ(pairs.size(), 2u);
+  return pairing_product_is_one<Bn254>(
+      std::span<const std::pair<Affine<Bn254G1>, Affine<Bn254G2>>>(pairs));
+}
+
+TEST(Eip197, PublishedProductsAreDecidedAsPublished) {
+  const std::string first_pair =
+      "1c76476f4def4bb94541d57ebba1193381ffa7aa76ada664dd31c16024c43f59"
+      "3034dd2920f673e204fee2811c678745fc819b55d3e9d294e45c9b03a76aef41"
+      "209dd15ebff5d46c4bd888e51a93cf99a7329636c63514396b4a452003a35bf7"
+      "04bf11ca01483bfa8b34b43561848d28905960114c8ac04049af4b6315a41678"
+      "2bb8324af6cfc93537a2ad1a445cfd0ca2a71acd7ac41fadbf933c2a51be344d"
+      "120a2a4cf30c1bf9845f20c6fe39e07ea2cce61f0c9bb048165fe5e4de877550";
+  const std::string generator_g2 =
+      "198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2"
+      "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed"
+      "090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b"
+      "12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa";
+  EXPECT_TRUE(
+      eip197_product_is_one(first_pair +
+                            "111e129f1cf1097710d41c4ac70fcdfa5ba2023c6ff1cbeac322de49d1b6df7c"
+                            "2032c61a830e3c17286de9462bf242fca2883585b93870a73853face6a6bf411" +
+                            generator_g2));
+  EXPECT_FALSE(
+      eip197_product_is_one(first_pair +
+                            "111e129f1cf1097710d41c4ac70fcdfa5ba2023c6ff1cbeac322de49d1b6df7c"
+                            "103188585e2364128fe25c70558f1560f4f9350baf3959e603cc91486e110936" +
+                            generator_g2));
+}
+
 }  // namespace
 }  // namespace cuzk

@@ -1,9 +1,8 @@
 #pragma once
 // Number-theoretic transforms over the scalar fields, and the Groth16 quotient built from them.
 //
-// Notation: N = 2^k points, omega of order N, omega = generator^((r - 1) / N) (bellman, arkworks
-// and
-//           gnark agree on it; see README.md). "values" are f(s * omega^j) for j < N,
+// Notation: N = 2^k points, omega = generator^((r - 1) / N) of order N, bellman's root (snarkjs
+//           has another on BLS12-381: README.md). "values" are f(s * omega^j) for j < N,
 //           "coefficients" are those of f. "reversed" order puts entry j at the index with j's k
 //           bits reversed.
 // Order:    is in every name. A transform between natural and reversed order needs no permutation.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/hash.h"
@@ -69,87 +71,114 @@ Digest32 sha256_of_file(const std::filesystem::path& path) {
   return sha256(file->bytes());
 }
 
-TEST(GoldenPorep, KeySumsAndProofAreTheReferences) {
-  Tasks tasks;
-  MemoryBudget memory(std::size_t{8} << 30);
-  Timeline timeline;
-  const groth16::Context context{tasks, memory, timeline};
-  const auto golden =
-      groth16::testing::golden_proof(read_json(kGolden + "porep.proof.json")["partitions"][0]);
-  const auto params = read_json(kGolden + "porep.params.json");
-  const auto r1cs = filecoin::compile_porep(*filecoin::porep_shape(2048));
-  ASSERT_TRUE(r1cs) << r1cs.error().message;
-  const auto density = compute_density(*r1cs);
+class GoldenPorep : public ::testing::Test {
+ protected:
+  // One key for all tests: making it takes half a minute.
+  static void SetUpTestSuite() {
+    static Tasks tasks;
+    static MemoryBudget memory(std::size_t{8} << 30);
+    static Timeline timeline;
+    context_ = new groth16::Context{tasks, memory, timeline};
+    r1cs_ = new CompactR1cs<Fr>(filecoin::compile_porep(*filecoin::porep_shape(2048)).value());
+    density_ = new Density(compute_density(*r1cs_));
+    auto key = groth16::insecure_dev_setup(*context_, *r1cs_, *density_,
+                                           groth16::testing::golden_toxic_waste(read_json(
+                                               kGolden + "porep.params.json")["toxic_waste"]));
+    ASSERT_TRUE(key) << key.error().message;
+    key_ = new ProvingKey<Bls12_381>(std::move(*key));
+    std::printf("setup: peak %zu MiB with the key, %s\n", memory.peak_bytes() >> 20,
+                timeline.key_values().c_str());
+  }
+  static void TearDownTestSuite() {
+    delete key_;
+    delete density_;
+    delete r1cs_;
+    delete context_;
+  }
 
-  // The setup writes the reference's file.
-  const auto key = groth16::insecure_dev_setup(
-      context, *r1cs, density, groth16::testing::golden_toxic_waste(params["toxic_waste"]));
-  ASSERT_TRUE(key) << key.error().message;
-  EXPECT_EQ(encode_vk(key->vk), read_bytes(kGolden + "porep.vk"));
-  const std::size_t setup_peak = memory.peak_bytes();
+  void SetUp() override { ASSERT_NE(key_, nullptr); }
+
+  CompactWitness<Fr> witness() {
+    const auto c1 = read_json(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json");
+    auto out = filecoin::synthesize_porep_witness(context_->tasks, *filecoin::porep_shape(2048),
+                                                  challenge_proofs(c1), golden_.public_inputs);
+    EXPECT_TRUE(out) << out.error().message;
+    return std::move(*out);
+  }
+
+  inline static groth16::Context* context_ = nullptr;
+  inline static CompactR1cs<Fr>* r1cs_ = nullptr;
+  inline static Density* density_ = nullptr;
+  inline static ProvingKey<Bls12_381>* key_ = nullptr;
+  const groth16::testing::GoldenProof golden_ =
+      groth16::testing::golden_proof(read_json(kGolden + "porep.proof.json")["partitions"][0]);
+};
+
+template <class T>
+bool equal(const Buffer<T>& a, const Buffer<T>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+TEST_F(GoldenPorep, SetupWritesTheReferencesFileAndReadsItBack) {
+  const auto expected = read_json(kGolden + "porep.params.json")["files"]["params"];
+  EXPECT_EQ(encode_vk(key_->vk), read_bytes(kGolden + "porep.vk"));
   std::string directory = ::testing::TempDir() + "porep_XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const std::filesystem::path file = std::filesystem::path(directory) / "porep.params";
-  {
-    const auto span = timeline.span("write_params");
-    const auto written = write_params(tasks, memory, file, *key);
-    ASSERT_TRUE(written) << written.error().message;
-  }
-  EXPECT_EQ(std::filesystem::file_size(file), params["files"]["params"]["bytes"]);
-  EXPECT_EQ(to_hex(sha256_of_file(file)), params["files"]["params"]["sha256"]);
+  const auto written = write_params(context_->tasks, context_->memory, file, *key_);
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(std::filesystem::file_size(file), expected["bytes"]);
+  EXPECT_EQ(to_hex(sha256_of_file(file)), expected["sha256"]);
 
-  // The file, read back, proves.
   const auto mapped = ParamsFile::open(file);
   ASSERT_TRUE(mapped) << mapped.error().message;
-  {
-    const auto span = timeline.span("load_key");
-    const auto loaded = mapped->load(tasks, memory, PointCheck::kFormOnly);
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    EXPECT_TRUE(std::equal(loaded->h_query.begin(), loaded->h_query.end(), key->h_query.begin()));
-    EXPECT_TRUE(std::equal(loaded->l_query.begin(), loaded->l_query.end(), key->l_query.begin()));
-  }
+  EXPECT_EQ(mapped->counts(), groth16::expected_key_counts(*r1cs_, *density_));
+  const auto loaded = mapped->load(context_->tasks, context_->memory, PointCheck::kOnCurve);
   std::filesystem::remove_all(directory);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(equal(loaded->h_query, key_->h_query));
+  EXPECT_TRUE(equal(loaded->l_query, key_->l_query));
+  EXPECT_TRUE(equal(loaded->a_query, key_->a_query));
+  EXPECT_TRUE(equal(loaded->b_g1_query, key_->b_g1_query));
+  EXPECT_TRUE(equal(loaded->b_g2_query, key_->b_g2_query));
+}
 
-  // The witness, the quotient, every sum and the proof are the reference's.
-  const auto c1 = read_json(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json");
-  const auto witness = filecoin::synthesize_porep_witness(
-      tasks, *filecoin::porep_shape(2048), challenge_proofs(c1), golden.public_inputs);
-  ASSERT_TRUE(witness) << witness.error().message;
-  {
-    const auto digests =
-        read_json(CUZK_TESTDATA_DIR "/golden/porep/porep_2kib_v1_1.p0.circuit.json");
-    const auto h = groth16::compute_quotient(context, *r1cs, *witness);
-    ASSERT_TRUE(h) << h.error().message;
-    const ByteSpan bytes(reinterpret_cast<const std::uint8_t*>(h->coefficients.data()),
-                         h->coefficients.size_bytes());
-    EXPECT_EQ(to_hex(blake2b_256(bytes)), digests["h_coeffs_blake2b256"]);
-  }
-  MemoryBudget prove_memory(std::size_t{8} << 30);
-  Timeline prove_timeline;
-  const groth16::Context prove_context{tasks, prove_memory, prove_timeline};
+TEST_F(GoldenPorep, QuotientIsTheReferences) {
+  const auto digests = read_json(CUZK_TESTDATA_DIR "/golden/porep/porep_2kib_v1_1.p0.circuit.json");
+  const auto h = groth16::compute_quotient(*context_, *r1cs_, witness());
+  ASSERT_TRUE(h) << h.error().message;
+  const ByteSpan bytes(reinterpret_cast<const std::uint8_t*>(h->coefficients.data()),
+                       h->coefficients.size_bytes());
+  EXPECT_EQ(to_hex(blake2b_256(bytes)), digests["h_coeffs_blake2b256"]);
+}
+
+TEST_F(GoldenPorep, EverySumAndTheProofAreTheReferences) {
+  MemoryBudget memory(std::size_t{8} << 30);
+  Timeline timeline;
+  const groth16::Context context{context_->tasks, memory, timeline};
+  const auto assignment = witness();
   const auto backend = groth16::make_cpu_backend<Bls12_381>();
   auto pending = groth16::start_proof_with_blinding(
-      *backend, prove_context, groth16::ProveInput<Bls12_381>{*r1cs, density, *witness, *key},
-      groth16::Blinding<Bls12_381>::insecure_fixed_for_tests(golden.r, golden.s));
+      *backend, context, groth16::ProveInput<Bls12_381>{*r1cs_, *density_, assignment, *key_},
+      groth16::Blinding<Bls12_381>::insecure_fixed_for_tests(golden_.r, golden_.s));
   ASSERT_TRUE(pending) << pending.error().message;
   const auto proof = pending->finish();
   ASSERT_TRUE(proof) << proof.error().message;
   const auto& parts = pending->parts();
-  EXPECT_EQ(parts.h, golden.parts.h);
-  EXPECT_EQ(parts.l, golden.parts.l);
-  EXPECT_EQ(parts.a_inputs, golden.parts.a_inputs);
-  EXPECT_EQ(parts.a_aux, golden.parts.a_aux);
-  EXPECT_EQ(parts.b_g1_inputs, golden.parts.b_g1_inputs);
-  EXPECT_EQ(parts.b_g1_aux, golden.parts.b_g1_aux);
-  EXPECT_EQ(parts.b_g2_inputs, golden.parts.b_g2_inputs);
-  EXPECT_EQ(parts.b_g2_aux, golden.parts.b_g2_aux);
-  EXPECT_EQ(to_hex(encode_proof(*proof)), golden.proof_hex);
-  const auto verified = verify(tasks, groth16::PreparedVerifyingKey<Bls12_381>(key->vk),
-                               groth16::Claim<Bls12_381>{*proof, golden.public_inputs});
+  EXPECT_EQ(parts.h, golden_.parts.h);
+  EXPECT_EQ(parts.l, golden_.parts.l);
+  EXPECT_EQ(parts.a_inputs, golden_.parts.a_inputs);
+  EXPECT_EQ(parts.a_aux, golden_.parts.a_aux);
+  EXPECT_EQ(parts.b_g1_inputs, golden_.parts.b_g1_inputs);
+  EXPECT_EQ(parts.b_g1_aux, golden_.parts.b_g1_aux);
+  EXPECT_EQ(parts.b_g2_inputs, golden_.parts.b_g2_inputs);
+  EXPECT_EQ(parts.b_g2_aux, golden_.parts.b_g2_aux);
+  EXPECT_EQ(to_hex(encode_proof(*proof)), golden_.proof_hex);
+  const auto verified = verify(context.tasks, groth16::PreparedVerifyingKey<Bls12_381>(key_->vk),
+                               groth16::Claim<Bls12_381>{*proof, golden_.public_inputs});
   EXPECT_TRUE(verified) << verified.error().message;
-  std::printf("setup: peak %zu MiB, %s\nprove: peak %zu MiB without key and circuit, %s\n",
-              setup_peak >> 20, timeline.key_values().c_str(), prove_memory.peak_bytes() >> 20,
-              prove_timeline.key_values().c_str());
+  std::printf("prove: peak %zu MiB beside key and circuit, %s\n", memory.peak_bytes() >> 20,
+              timeline.key_values().c_str());
 }
 
 }  // namespace

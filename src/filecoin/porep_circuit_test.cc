@@ -216,6 +216,14 @@ TEST(PorepCircuit, ProofsOfAnotherShapeAreRefused) {
   EXPECT_EQ(code_after([](Sector& s) { s.size = "16KiB"; }), kMismatch);
 }
 
+TEST(PorepCircuit, SparseSectorsSatisfyTheirCircuit) {
+  Tasks tasks(2);
+  for (const char* size : {"8MiB", "1GiB"}) {
+    SCOPED_TRACE(size);
+    testing::expect_sparse_sector_satisfies(tasks, size);
+  }
+}
+
 TEST(PorepCircuit, ShapesWithoutACircuitAreRefused) {
   const auto code_of = [](auto&& change) {
     PorepShape shape = shape_named("2KiB");

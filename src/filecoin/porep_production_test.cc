@@ -1,4 +1,5 @@
-// The rows of the production shapes against the reference: 130 million each, hashed one by one.
+// The rows of the production shapes against the reference: 130 million each, hashed one by
+// one; and their witnesses.
 
 #include "filecoin/porep_golden_test_support.h"
 
@@ -10,6 +11,12 @@ TEST(PorepProductionCircuit, RowsOf32GiBAreTheReferences) {
 }
 TEST(PorepProductionCircuit, RowsOf64GiBAreTheReferences) {
   testing::expect_reference_rows("64GiB");
+}
+
+TEST(PorepProductionCircuit, WitnessesOfSparseSectorsSatisfyTheRows) {
+  Tasks tasks;
+  testing::expect_sparse_sector_satisfies(tasks, "32GiB");
+  testing::expect_sparse_sector_satisfies(tasks, "64GiB");
 }
 
 }  // namespace

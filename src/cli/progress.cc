@@ -66,7 +66,8 @@ std::string Progress::line_now() {
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(fraction * kWidth);
   std::string eta = "--";
-  if (fraction > 0.02) eta = fmt::format("{:.0f} s", seconds(now - start_) * (1 - fraction) / fraction);
+  if (fraction > 0.02)
+    eta = fmt::format("{:.0f} s", seconds(now - start_) * (1 - fraction) / fraction);
   const std::string what = current_.empty() ? "working" : current_;
   const std::string where =
       partitions_ > 1 ? fmt::format("partition {}/{} {}", lane_ + 1, partitions_, what) : what;

@@ -1,16 +1,10 @@
 #pragma once
 // What every stage of the pipeline is given: who works, within which memory, and who measures.
 
-#include "base/memory.h"
-#include "base/tasks.h"
-#include "base/timeline.h"
+#include "groth16/context.h"
 
 namespace cuzk::engine {
 
-struct Context {
-  Tasks& tasks;
-  MemoryBudget& memory;
-  Timeline& timeline;
-};
+using Context = groth16::Context;
 
 }  // namespace cuzk::engine

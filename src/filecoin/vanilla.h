@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "filecoin/shapes.h"
@@ -19,8 +21,13 @@ struct MerkleStep {
   std::uint64_t index = 0;
 };
 
+// Which tree a proof says it is from: a plain one, one of trees, or one of trees of trees.
+enum class MerkleKind : std::uint8_t { kSingle, kSub, kTop };
+inline constexpr std::string_view kMerkleKindNames[] = {"Single", "Sub", "Top"};
+
 // From a leaf to the root; base steps first, then sub, then top.
 struct MerkleProof {
+  MerkleKind kind = MerkleKind::kSingle;
   Node root{};
   Node leaf{};
   std::vector<MerkleStep> path;
@@ -64,5 +71,14 @@ struct PorepC1 {
   Node seed{};
   Node ticket{};
 };
+
+// Whether everything is there in the numbers that c1.proof says (partitions, challenges, layers,
+// parents, steps and siblings of each path), each place in a path exists, and each element of the
+// field is canonical. It says nothing about hashes: see vanilla_check.h.
+// Errors: kMismatch or kCorruptInput, naming the item by its path in the C1 JSON.
+Status check_shape(const PorepC1& c1);
+
+// "vanilla_proofs[3][17]": how errors name a challenge.
+std::string challenge_path(std::size_t partition, std::size_t challenge);
 
 }  // namespace cuzk::filecoin

@@ -1,0 +1,47 @@
+#pragma once
+// Compiled circuits and where they are kept: in memory for the process, on disk for the next one.
+//
+// Threads: may be shared.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "engine/context.h"
+#include "filecoin/porep_circuit.h"
+#include "r1cs/density.h"
+
+namespace cuzk::engine {
+
+struct CompiledCircuit {
+  CompactR1cs<bls12_381::Fr> r1cs;
+  Density density;
+  bool from_cache = false;  // read from disk rather than compiled
+};
+
+class CircuitStore {
+ public:
+  // An empty directory path: compiled circuits are not kept on disk.
+  explicit CircuitStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+  // $XDG_CACHE_HOME/cuzk/circuits, else ~/.cache/cuzk/circuits, else no directory.
+  static std::filesystem::path default_directory();
+
+  // Spans: compile, or load_circuit. A cached file that is damaged or of another version is
+  // compiled anew and replaced; a directory that cannot be written is not an error (`warning` says
+  // so).
+  Result<std::shared_ptr<const CompiledCircuit>> porep(const Context& context,
+                                                       const filecoin::PorepShape& shape);
+
+  // What the last call could not do but went on without, e.g. write its cache; empty if nothing.
+  std::string take_warning();
+
+ private:
+  std::filesystem::path directory_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const CompiledCircuit>> loaded_;
+  std::string warning_;
+};
+
+}  // namespace cuzk::engine

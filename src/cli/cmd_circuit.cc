@@ -20,6 +20,7 @@ struct CircuitOptions {
   CommonOptions common;
   std::string sector_size;
   std::string c1;
+  std::string porep_id;
   bool digest = false;
 };
 
@@ -83,6 +84,9 @@ Result<ExitCode> circuit_check(const CircuitOptions& o) {
   CUZK_TRY(auto session, Session::start(o.common, {{"synthesize", 1}, {"satisfy", 2}}, 1));
   engine::PorepRequest request;
   request.c1 = o.c1;
+  if (!o.porep_id.empty()) {
+    CUZK_TRY(request.porep_id, parse_node(o.porep_id, "--porep-id"));
+  }
   engine::CircuitStore circuits(o.common.cache_directory());
   const auto report = engine::check_porep_satisfied(session->context(), circuits, request);
   CUZK_TRY_VOID(session->finish());
@@ -123,6 +127,7 @@ void add_circuit(CLI::App& app, Runner& run) {
   CLI::App* check = circuit->add_subcommand(
       "check", "Synthesize every partition of a C1 file and check every row, without a key");
   check->add_option("--c1", check_options->c1, "Output of commit phase 1")->required();
+  add_porep_id(*check, check_options->porep_id);
   check_options->common.add_resources(*check);
   check_options->common.add_output(*check);
   check->callback(

@@ -100,8 +100,7 @@ Result<ExitCode> setup_params(const ParamsOptions& o) {
   }
   CUZK_TRY(const std::uint64_t bytes, filecoin::parse_sector_size(o.sector_size));
   CUZK_TRY(const filecoin::PorepShape shape, filecoin::porep_shape(bytes));
-  CUZK_TRY(auto session,
-           Session::start(o.common, {{"compile", 1}, {"setup", 20}, {"write_key", 3}}, 1));
+  CUZK_TRY(auto session, Session::start(o.common, setup_stage_shares(), 1));
   engine::CircuitStore circuits(o.common.cache_directory());
   CUZK_TRY(const auto circuit, circuits.porep(session->context(), shape));
   const engine::ParameterStore store(o.common.parameter_directory());

@@ -20,6 +20,7 @@ struct ProvePorepOptions {
   std::string c1;
   std::string output;
   std::string miner;
+  std::string porep_id;
   std::optional<std::uint64_t> sector;
   bool insecure_dev = false;
 };
@@ -35,6 +36,9 @@ Result<engine::PorepRequest> request_of(const ProvePorepOptions& options) {
     CUZK_TRY(const std::uint64_t actor, parse_actor(options.miner));
     request.prover_id = filecoin::prover_id_of_actor(actor);
     request.sector = options.sector;
+  }
+  if (!options.porep_id.empty()) {
+    CUZK_TRY(request.porep_id, parse_node(options.porep_id, "--porep-id"));
   }
   if (options.insecure_dev) {
     request.key_policy = engine::KeyPolicy::kAllowInsecureDev;
@@ -148,6 +152,7 @@ void add_prove(CLI::App& app, Runner& run) {
       ->required();
   porep->add_option("--miner", options->miner, "Storage provider, e.g. 1000 or f01000");
   porep->add_option("--sector", options->sector, "Sector number");
+  add_porep_id(*porep, options->porep_id);
   porep->add_flag("--insecure-dev", options->insecure_dev,
                   "Allow a locally made key, and make it if it is missing (development only)");
   options->common.add_parameters(*porep);

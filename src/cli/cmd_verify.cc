@@ -24,7 +24,7 @@ struct VerifyPorepOptions {
   std::string proof;
   std::string c1;
   std::string vk;
-  std::string seal_proof, miner, ticket, seed, comm_d, comm_r;
+  std::string seal_proof, porep_id, miner, ticket, seed, comm_d, comm_r;
   std::optional<std::uint64_t> sector;
   bool insecure_dev = false;
 };
@@ -50,6 +50,9 @@ Result<filecoin::PorepStatement> statement_of_flags(const VerifyPorepOptions& o)
   filecoin::PorepStatement s;
   CUZK_TRY(s.proof, filecoin::seal_proof(o.seal_proof));
   s.porep_id = s.proof.porep_id();
+  if (!o.porep_id.empty()) {
+    CUZK_TRY(s.porep_id, parse_node(o.porep_id, "--porep-id"));
+  }
   CUZK_TRY(s.comm_d, parse_node(o.comm_d, "--comm-d"));
   CUZK_TRY(s.comm_r, parse_node(o.comm_r, "--comm-r"));
   CUZK_TRY(s.seed, parse_node(o.seed, "--seed"));
@@ -66,6 +69,9 @@ Result<filecoin::PorepStatement> statement_of_c1(const VerifyPorepOptions& o,
                                                  const engine::Context& context) {
   engine::PorepRequest request;
   request.c1 = o.c1;
+  if (!o.porep_id.empty()) {
+    CUZK_TRY(request.porep_id, parse_node(o.porep_id, "--porep-id"));
+  }
   if (!o.miner.empty() && o.sector) {
     CUZK_TRY(const std::uint64_t actor, parse_actor(o.miner));
     request.prover_id = filecoin::prover_id_of_actor(actor);
@@ -145,6 +151,7 @@ void add_verify_porep(CLI::App& verify, Runner& run) {
   porep->add_option("--seed", o->seed, "64 hexadecimal digits");
   porep->add_option("--comm-d", o->comm_d, "64 hexadecimal digits");
   porep->add_option("--comm-r", o->comm_r, "64 hexadecimal digits");
+  add_porep_id(*porep, o->porep_id);
   porep->add_flag("--insecure-dev", o->insecure_dev, "Allow a locally made key");
   o->common.add_parameters(*porep);
   o->common.add_output(*porep);

@@ -76,6 +76,11 @@ Result<filecoin::Node> parse_node(const std::string& text, std::string_view opti
   return node;
 }
 
+void add_porep_id(CLI::App& app, std::string& text) {
+  app.add_option("--porep-id", text,
+                 "64 hexadecimal digits, where a network uses another than the registered proof's");
+}
+
 Result<std::uint64_t> parse_actor(const std::string& text) {
   std::string_view digits = text;
   if (digits.starts_with("f0") || digits.starts_with("t0")) digits.remove_prefix(2);

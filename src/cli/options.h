@@ -38,6 +38,9 @@ Result<std::size_t> parse_bytes(const std::string& text, std::string_view what);
 // 64 hexadecimal digits.
 Result<filecoin::Node> parse_node(const std::string& text, std::string_view option);
 
+// --porep-id, for networks of one's own.
+void add_porep_id(CLI::App& app, std::string& text);
+
 // "1000", "f01000" or "t01000".
 Result<std::uint64_t> parse_actor(const std::string& text);
 

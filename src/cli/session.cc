@@ -40,6 +40,11 @@ StageShares porep_stage_shares() {
           {"verify", 0.2}};
 }
 
+StageShares setup_stage_shares() {
+  return {{"compile", 1.5}, {"qap", 1},          {"h_query", 9},      {"l_query", 5.5},
+          {"a_query", 5.5}, {"b_g1_query", 1.5}, {"b_g2_query", 3.5}, {"write_key", 2.5}};
+}
+
 Result<std::unique_ptr<Session>> Session::start(const CommonOptions& options, StageShares shares,
                                                 int partitions) {
   CUZK_TRY(const std::size_t memory_bytes, options.memory_bytes());

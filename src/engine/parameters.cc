@@ -173,10 +173,8 @@ Result<KeyFiles> ParameterStore::make_insecure_dev(const Context& context,
   std::error_code error;
   fs::create_directories(directory_, error);
   const fs::path base = directory_ / groth16::insecure_dev_name(shape.parameter_stem());
-  auto setup_span = context.timeline.span("setup");
   CUZK_TRY(const auto key, groth16::insecure_dev_setup<Bls12_381>(
                                context, circuit.r1cs, circuit.density, draw_waste(seed)));
-  setup_span.end();
   auto write_span = context.timeline.span("write_key");
   const KeyFiles files = {base.string() + ".params", base.string() + ".vk", true};
   CUZK_TRY_VOID(bellman::write_params(context.tasks, context.memory, files.params, key));

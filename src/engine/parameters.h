@@ -63,8 +63,9 @@ class ParameterStore {
                                                  KeyPolicy policy) const;
   Result<VerifyingKey<Bls12_381>> load_verifying_key(const KeyFiles& files, KeyPolicy policy) const;
 
-  // Makes a development key (span setup) and writes .params, .vk and .meta under insecure-dev
-  // names. `seed`: reproducible, for tests; without it the system's randomness.
+  // Makes a development key (spans of groth16/setup.h, then write_key) and writes .params, .vk and
+  // .meta under insecure-dev names. `seed`: reproducible, for tests; without it the system's
+  // randomness.
   Result<KeyFiles> make_insecure_dev(const Context& context, const filecoin::PorepShape& shape,
                                      const CompiledCircuit& circuit,
                                      std::optional<std::uint64_t> seed) const;

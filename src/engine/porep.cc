@@ -125,6 +125,7 @@ Result<ParsedJob> parse_porep(const Context& context, const PorepRequest& reques
   }
   auto span = context.timeline.span("check_vanilla");
   job.statement = filecoin::PorepStatement::of(job.c1);
+  if (request.porep_id) job.statement.porep_id = *request.porep_id;
   if (request.prover_id) {
     CUZK_TRY_VOID(check_replica_id(job.statement, job.c1.ticket, request));
     job.replica_id_recomputed = true;

@@ -21,6 +21,8 @@ struct PorepRequest {
   // Who sealed what: when given, the replica id is recomputed and compared with the file's.
   std::optional<filecoin::Node> prover_id;
   std::optional<std::uint64_t> sector;
+  // Networks of one's own may use another than the registered proof's.
+  std::optional<filecoin::PorepId> porep_id;
   KeyPolicy key_policy = KeyPolicy::kCeremonyOnly;
   bool make_missing_dev_key = false;  // only with kAllowInsecureDev
 };

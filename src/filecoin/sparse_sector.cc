@@ -47,6 +47,7 @@ class SparseTree {
   Node root() const { return levels_.back().at(0); }
   MerkleProof prove(std::uint64_t leaf, const TreeShape& shape) const {
     MerkleProof proof;
+    proof.kind = shape.top ? MerkleKind::kTop : shape.sub ? MerkleKind::kSub : MerkleKind::kSingle;
     proof.sub_steps = shape.sub ? 1 : 0;
     proof.base_steps =
         static_cast<std::uint32_t>(arities_.size()) - proof.sub_steps - (shape.top ? 1 : 0);

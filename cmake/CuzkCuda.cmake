@@ -1,17 +1,32 @@
-# CUDA for the modules that have kernels. Development builds carry one architecture; a release carries
-# every one from Turing to Blackwell and the newest as PTX:
-#   -DCUZK_CUDA_ARCHITECTURES="75-real;80-real;86-real;89-real;90-real;100-real;120-real;120-virtual"
+# CUDA: the language, the architectures, and cuzk_cuda_sources().
+#
+# CUZK_CUDA_ARCHITECTURES  one architecture while developing (the default, 90), because each costs
+#   minutes of ptxas. A release carries machine code for all cards from Turing on, and PTX for those
+#   to come: -DCUZK_CUDA_ARCHITECTURES="75-real;80-real;86-real;89-real;90-real;100-real;120"
+
 set(CUZK_CUDA_ARCHITECTURES "90" CACHE STRING "CUDA architectures to build for")
-if(NOT CMAKE_CUDA_COMPILER)
-  find_program(CUZK_NVCC nvcc HINTS /usr/local/cuda/bin)
-  if(NOT CUZK_NVCC)
-    message(FATAL_ERROR "CUZK_CUDA is on, but nvcc was not found. Install the CUDA toolkit, 12.8 or newer, or leave CUZK_CUDA off")
-  endif()
-  set(CMAKE_CUDA_COMPILER ${CUZK_NVCC})
+if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
+  set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
 endif()
 set(CMAKE_CUDA_ARCHITECTURES ${CUZK_CUDA_ARCHITECTURES})
-enable_language(CUDA)
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
-set_property(GLOBAL PROPERTY CUZK_HAS_CUDA ON)
+
+# FMT_USE_CONSTEXPR: fmt 9 turns constexpr off under nvcc but leaves consteval on, which cannot
+# compile. --expt-relaxed-constexpr: device code evaluates the fields' constants.
+set(CUZK_CUDA_FLAGS --expt-relaxed-constexpr -DFMT_USE_CONSTEXPR=1)
+
+# cuzk_cuda_sources(MODULE files...)
+#   Adds .cu and CUDA host files to a module or test that exists already.
+function(cuzk_cuda_sources target)
+  if(TARGET cuzk_${target})
+    set(target cuzk_${target})
+  endif()
+  target_sources(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${CUZK_CUDA_FLAGS}>")
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CUZK_CUDA_ARCHITECTURES}")
+endfunction()

@@ -70,6 +70,11 @@ __device__ __forceinline__ u32 madc_hi(u32 a, u32 b, u32 c) {
   return r;
 }
 
+// Zero, but ptxas must not know it: a quotient word that it recognises as a negation is folded into
+// the products that follow, which then are no longer wide ones (96 IMAD.X + 96 IMAD.HI in the place
+// of 96 IMAD.WIDE for two products, CUDA 13.0, sm_90).
+static __constant__ u32 opaque_zero = 0;
+
 template <class P>
 struct ModulusWords {
   static constexpr int kWords = 2 * static_cast<int>(P::kModulus.size());
@@ -219,7 +224,7 @@ struct alignas(16) DeviceFp {
     if constexpr (Modulus::kLowWordsSpecial) {
       // m = -t, m * (2^32 - 1) = t + (m - [t != 0]) * 2^32, and t + m = [t != 0] * 2^32.
       const u32 t = even[0];
-      const u32 m = sub_cc(0, t);
+      const u32 m = sub_cc(opaque_zero, t);
       const u32 high = subc(m, 0);
       odd[0] = add_cc(odd[0], t);
       odd[1] = addc_cc(odd[1], high);

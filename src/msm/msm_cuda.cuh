@@ -1,0 +1,566 @@
+#pragma once
+// The bucket method on the device; included by one file for each group.
+//
+// Steps, for as many windows at once as a batch holds:
+//   1. every scalar's signed digits become pairs (bucket, index with sign);
+//   2. the pairs are sorted by bucket, each bucket's range is found;
+//   3. the buckets are ordered by length, so that the threads of a warp end together;
+//   4. a thread for each bucket adds its bases; long buckets are cut into pieces, a warp each;
+//   5. a thread for each run of buckets makes its sum and its weighted sum.
+// After the last batch the runs of all windows are folded to one point a window.
+//
+// Digits: the constant with 2^(width - 1) in every window is added to the scalar first, so that
+// each
+//         digit is a plain bit field minus 2^(width - 1) (msm_plan.h). The widths sum to one bit
+//         more than the scalar has, which leaves no carry and no nearly empty top window.
+
+#include <cuda_pipeline.h>
+
+#include <algorithm>
+
+#include "curve/point_cuda.cuh"
+#include "gpu/launch_cuda.h"
+#include "msm/msm_cuda.h"
+#include "msm/msm_cuda_sort.h"
+
+namespace cuzk {
+namespace msm_cuda_internal {
+
+using device::DeviceAffine;
+using device::DeviceXyzz;
+using device::u32;
+
+inline constexpr unsigned kThreads = 128;
+inline constexpr unsigned kRunLog = 5;      // buckets of a run in step 5
+inline constexpr unsigned kFoldLog = 3;     // runs folded at a time afterwards
+inline constexpr unsigned kPieceLog = 11;   // bases of a piece of a long bucket
+inline constexpr unsigned kLongFactor = 8;  // a bucket is long from so many times the mean
+inline constexpr unsigned kLongMinimum = 256;
+inline constexpr std::size_t kBucketsPerBatch = std::size_t{1} << 22;
+inline constexpr u32 kSign = 0x80000000u;
+inline constexpr unsigned kMaxWindows = 64;
+
+struct WindowTable {
+  unsigned first_bit[kMaxWindows];
+  unsigned width[kMaxWindows];
+};
+
+// Scalar plus offset, as words; one word more than the scalar.
+struct Offset {
+  u32 word[9];
+};
+
+static __global__ void split_digits(const uint4* __restrict__ scalars, u32 count, Offset offset,
+                                    WindowTable windows, unsigned first, unsigned windows_now,
+                                    unsigned bucket_log, u32* __restrict__ keys,
+                                    u32* __restrict__ values) {
+  const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const uint4 low = scalars[2 * static_cast<std::size_t>(i)];
+  const uint4 high = scalars[2 * static_cast<std::size_t>(i) + 1];
+  u32 s[10] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w, 0, 0};
+  s[0] = device::add_cc(s[0], offset.word[0]);
+#pragma unroll
+  for (int k = 1; k < 9; ++k) s[k] = device::addc_cc(s[k], offset.word[k]);
+  __shared__ u32 staged[10][256];
+#pragma unroll
+  for (int k = 0; k < 10; ++k) staged[k][threadIdx.x] = s[k];
+  for (unsigned w = 0; w < windows_now; ++w) {
+    const unsigned bit = windows.first_bit[first + w];
+    const unsigned width = windows.width[first + w];
+    const u32 field = __funnelshift_r(staged[bit / 32][threadIdx.x],
+                                      staged[bit / 32 + 1][threadIdx.x], bit % 32) &
+                      ((1u << width) - 1);
+    const int digit = static_cast<int>(field) - (1 << (width - 1));
+    const u32 magnitude = static_cast<u32>(digit < 0 ? -digit : digit);
+    const std::size_t at = static_cast<std::size_t>(w) * count + i;
+    keys[at] = magnitude ? (w << bucket_log) + magnitude - 1 : windows_now << bucket_log;
+    values[at] = i | (digit < 0 ? kSign : 0);
+  }
+}
+
+// begin[b], end[b] of every bucket that occurs; the others keep the zeros they start with.
+static __global__ void find_ranges(const u32* __restrict__ keys, u32 pairs, u32 buckets,
+                                   u32* __restrict__ begin, u32* __restrict__ end) {
+  const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= pairs) return;
+  const u32 key = keys[i];
+  if (key >= buckets) return;
+  if (i == 0 || keys[i - 1] != key) begin[key] = i;
+  if (i + 1 == pairs || keys[i + 1] != key) end[key] = i + 1;
+}
+
+// A long bucket and where its pieces are; `bucket` and number of a piece.
+struct LongBucket {
+  u32 bucket;
+  u32 first_piece;
+  u32 pieces;
+};
+struct Piece {
+  u32 bucket;
+  u32 number;
+};
+struct LongCounts {
+  u32 buckets;
+  u32 pieces;
+};
+
+// The class of a bucket by which step 3 sorts, longest first; empty and long buckets go last.
+static __global__ void classify(const u32* __restrict__ begin, const u32* __restrict__ end,
+                                u32 buckets, u32 long_from, u32 scale_log,
+                                std::uint8_t* __restrict__ classes, u32* __restrict__ order,
+                                LongCounts* counts, LongBucket* long_buckets, Piece* pieces) {
+  const u32 b = blockIdx.x * blockDim.x + threadIdx.x;
+  if (b >= buckets) return;
+  const u32 length = end[b] - begin[b];
+  order[b] = b;
+  u32 size_class = length >> scale_log;
+  size_class = size_class > 254 ? 254 : size_class;
+  classes[b] = static_cast<std::uint8_t>(length == 0 ? 255 : 254 - size_class);
+  if (length < long_from) return;
+  classes[b] = 255;
+  const u32 mine = (length + (1u << kPieceLog) - 1) >> kPieceLog;
+  const u32 first = atomicAdd(&counts->pieces, mine);
+  const u32 slot = atomicAdd(&counts->buckets, 1u);
+  long_buckets[slot] = {b, first, mine};
+  for (u32 k = 0; k < mine; ++k) pieces[first + k] = {b, k};
+}
+
+template <class F>
+__device__ __forceinline__ void add_signed(DeviceXyzz<F>& sum, const DeviceAffine<F>* bases,
+                                           u32 value) {
+  DeviceAffine<F> p = device::load_wide(bases + (value & ~kSign));
+  if (value & kSign) p.y = -p.y;
+  sum.add(p);
+}
+
+template <class F>
+__global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
+    accumulate(const DeviceAffine<F>* __restrict__ bases, const u32* __restrict__ values,
+               const u32* __restrict__ begin, const u32* __restrict__ end,
+               const u32* __restrict__ order, u32 buckets, u32 long_from,
+               DeviceXyzz<F>* __restrict__ sums) {
+  const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= buckets) return;
+  const u32 b = order[t];
+  const u32 from = begin[b];
+  const u32 to = end[b];
+  if (to - from >= long_from) return;
+  // The next point is on its way to shared memory while one is added. A thread reads only what it
+  // has fetched itself, so no barrier is needed.
+  __shared__ uint4 fetched[2][sizeof(DeviceAffine<F>) / 16][kThreads];
+  const auto fetch = [&](u32 value, unsigned half) {
+    const uint4* source = reinterpret_cast<const uint4*>(bases + (value & ~kSign));
+#pragma unroll
+    for (unsigned c = 0; c < sizeof(DeviceAffine<F>) / 16; ++c) {
+      __pipeline_memcpy_async(&fetched[half][c][threadIdx.x], source + c, 16);
+    }
+  };
+  DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
+  u32 value = from < to ? values[from] : 0;
+  u32 next = from + 1 < to ? values[from + 1] : 0;
+  if (from < to) fetch(value, 0);
+  __pipeline_commit();
+#pragma unroll 1
+  for (u32 i = from; i < to; ++i) {
+    const unsigned half = (i - from) & 1;
+    if (i + 1 < to) fetch(next, half ^ 1);
+    __pipeline_commit();
+    const u32 after = i + 2 < to ? values[i + 2] : 0;
+    __pipeline_wait_prior(1);
+    DeviceAffine<F> p;
+#pragma unroll
+    for (unsigned c = 0; c < sizeof(DeviceAffine<F>) / 16; ++c) {
+      reinterpret_cast<uint4*>(&p)[c] = fetched[half][c][threadIdx.x];
+    }
+    if (value & kSign) p.y = -p.y;
+    sum.add(p);
+    value = next;
+    next = after;
+  }
+  sums[b] = sum;
+}
+
+template <class F>
+__device__ __forceinline__ DeviceXyzz<F> shuffle_down(const DeviceXyzz<F>& p, unsigned distance) {
+  DeviceXyzz<F> r;
+  const u32* from = reinterpret_cast<const u32*>(&p);
+  u32* to = reinterpret_cast<u32*>(&r);
+#pragma unroll
+  for (unsigned i = 0; i < sizeof(p) / 4; ++i) to[i] = __shfl_down_sync(~0u, from[i], distance);
+  return r;
+}
+
+// The sum over the lanes of a warp, in lane 0.
+template <class F>
+__device__ __forceinline__ void sum_over_warp(DeviceXyzz<F>& sum) {
+#pragma unroll 1
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    const DeviceXyzz<F> other = shuffle_down(sum, distance);
+    sum.add(other);
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    sum_pieces(const DeviceAffine<F>* __restrict__ bases, const u32* __restrict__ values,
+               const u32* __restrict__ begin, const u32* __restrict__ end, const LongCounts* counts,
+               const Piece* __restrict__ pieces, DeviceXyzz<F>* __restrict__ piece_sums) {
+  const u32 warps = gridDim.x * (kThreads / 32);
+  const u32 lane = threadIdx.x % 32;
+  for (u32 k = (blockIdx.x * kThreads + threadIdx.x) / 32; k < counts->pieces; k += warps) {
+    const Piece piece = pieces[k];
+    const u32 from = begin[piece.bucket] + (piece.number << kPieceLog);
+    const u32 to = min(from + (1u << kPieceLog), end[piece.bucket]);
+    DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
+    for (u32 i = from + lane; i < to; i += 32) add_signed(sum, bases, values[i]);
+    __syncwarp();
+    sum_over_warp(sum);
+    if (lane == 0) piece_sums[k] = sum;
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    join_pieces(const LongCounts* counts, const LongBucket* __restrict__ long_buckets,
+                const DeviceXyzz<F>* __restrict__ piece_sums, DeviceXyzz<F>* __restrict__ sums) {
+  const u32 warps = gridDim.x * (kThreads / 32);
+  const u32 lane = threadIdx.x % 32;
+  for (u32 k = (blockIdx.x * kThreads + threadIdx.x) / 32; k < counts->buckets; k += warps) {
+    const LongBucket bucket = long_buckets[k];
+    DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
+    for (u32 i = lane; i < bucket.pieces; i += 32) sum.add(piece_sums[bucket.first_piece + i]);
+    __syncwarp();
+    sum_over_warp(sum);
+    if (lane == 0) sums[bucket.bucket] = sum;
+  }
+}
+
+// A run: the plain sum of its points and the sum weighted with their numbers in it.
+template <class F>
+struct Run {
+  DeviceXyzz<F> sum;
+  DeviceXyzz<F> weighted;
+};
+
+// Run k of 2^run_log buckets, weights 1, 2, ...
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    make_runs(const DeviceXyzz<F>* __restrict__ sums, u32 runs, unsigned run_log,
+              Run<F>* __restrict__ out) {
+  const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= runs) return;
+  DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
+  DeviceXyzz<F> weighted = DeviceXyzz<F>::identity();
+#pragma unroll 1
+  for (u32 j = 1u << run_log; j-- > 0;) {
+    sum.add(device::load_wide(sums + ((static_cast<std::size_t>(k) << run_log) + j)));
+    weighted.add(sum);
+  }
+  out[k].sum = sum;
+  out[k].weighted = weighted;
+}
+
+// Folds 2^fold_log neighbouring runs, each of 2^run_log points, to one.
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    fold_runs(const Run<F>* __restrict__ in, u32 runs, unsigned run_log, unsigned fold_log,
+              Run<F>* __restrict__ out) {
+  const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= runs) return;
+  const Run<F>* mine = in + (static_cast<std::size_t>(k) << fold_log);
+  DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
+  DeviceXyzz<F> shifted = DeviceXyzz<F>::identity();
+#pragma unroll 1
+  for (u32 j = (1u << fold_log) - 1; j > 0; --j) {
+    sum.add(mine[j].sum);
+    shifted.add(sum);
+  }
+  sum.add(mine[0].sum);
+  out[k].sum = sum;
+#pragma unroll 1
+  for (unsigned i = 0; i < run_log; ++i) shifted = DeviceXyzz<F>::doubled(shifted);
+#pragma unroll 1
+  for (u32 j = 0; j < 1u << fold_log; ++j) shifted.add(mine[j].weighted);
+  out[k].weighted = shifted;
+}
+
+template <class F>
+__global__ void take_weighted(const Run<F>* __restrict__ windows, unsigned count,
+                              DeviceXyzz<F>* __restrict__ out) {
+  if (threadIdx.x < count) out[threadIdx.x] = windows[threadIdx.x].weighted;
+}
+
+template <class F>
+__global__ void set_identity(unsigned count, DeviceXyzz<F>* out) {
+  if (threadIdx.x < count) out[threadIdx.x] = DeviceXyzz<F>::identity();
+}
+
+// Where everything lies in the scratch block.
+struct Layout {
+  std::size_t keys[2], values[2], sort, begin, end, classes[2], order[2], counts, long_buckets,
+      pieces, piece_sums, sums, runs[2], total;
+};
+
+// Sizes of one batch of `windows_now` windows of `count` terms.
+struct BatchSizes {
+  std::size_t pairs;
+  std::size_t buckets;
+  std::size_t long_from;
+  std::size_t max_pieces;
+};
+inline BatchSizes batch_sizes(const MsmCudaPlan& plan, std::size_t count, unsigned windows_now) {
+  BatchSizes s;
+  s.pairs = count * windows_now;
+  s.buckets = std::size_t{windows_now} << plan.bucket_log();
+  s.long_from = std::max<std::size_t>(kLongMinimum, kLongFactor * s.pairs / s.buckets);
+  s.max_pieces = s.pairs / s.long_from + (s.pairs >> kPieceLog) + 1;
+  return s;
+}
+
+// Buckets of a first run: fewer when there are few buckets, so that there are enough threads.
+inline unsigned run_log(const MsmCudaPlan& plan) {
+  return std::min(kRunLog, plan.bucket_log() > 12 ? plan.bucket_log() - 11 : 1u);
+}
+
+template <class F>
+Layout layout_of(const MsmCudaPlan& plan) {
+  const BatchSizes s = batch_sizes(plan, plan.count, plan.windows_per_batch);
+  // A smaller count may call for more pieces, because its buckets count as long earlier.
+  const std::size_t max_pieces = s.pairs / kLongMinimum + (s.pairs >> kPieceLog) + 1;
+  Layout l{};
+  std::size_t at = 0;
+  const auto take = [&](std::size_t bytes) {
+    const std::size_t start = at;
+    at = (at + bytes + 255) / 256 * 256;
+    return start;
+  };
+  for (int i = 0; i < 2; ++i) {
+    l.keys[i] = take(4 * s.pairs);
+    l.values[i] = take(4 * s.pairs);
+    l.classes[i] = take(s.buckets);
+    l.order[i] = take(4 * s.buckets);
+  }
+  l.sort = take(plan.sort_bytes);
+  l.begin = take(4 * s.buckets);
+  l.end = take(4 * s.buckets);
+  l.counts = take(sizeof(LongCounts));
+  l.long_buckets = take(sizeof(LongBucket) * max_pieces);
+  l.pieces = take(sizeof(Piece) * max_pieces);
+  l.piece_sums = take(sizeof(DeviceXyzz<F>) * max_pieces);
+  l.sums = take(sizeof(DeviceXyzz<F>) * s.buckets);
+  const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - run_log(plan));
+  l.runs[0] = take(sizeof(Run<F>) * runs);
+  l.runs[1] = take(sizeof(Run<F>) * std::max<std::size_t>(plan.windows, runs >> 1));
+  l.total = at;
+  return l;
+}
+
+inline unsigned bits_for(std::size_t values) {
+  unsigned bits = 0;
+  while ((std::size_t{1} << bits) < values) ++bits;
+  return bits;
+}
+
+inline u32 blocks_for(std::size_t threads, unsigned block) {
+  return static_cast<u32>((threads + block - 1) / block);
+}
+
+// Products of field elements for `windows` windows: ten for each pair, two full additions and their
+// traffic for each bucket.
+inline double cost(std::size_t count, unsigned bits, unsigned windows) {
+  const unsigned widest = (bits + windows - 1) / windows;
+  return windows *
+         (11.0 * static_cast<double>(count) + 40.0 * static_cast<double>(1ull << (widest - 1)));
+}
+
+template <class F>
+struct Call {
+  gpu::StreamHandle stream;
+  const MsmCudaPlan& plan;
+  Layout layout;
+  const uint4* scalars;
+  const DeviceAffine<F>* bases;
+  std::size_t count;
+  std::byte* scratch;
+  WindowTable windows;
+  Offset offset;
+
+  template <class T>
+  T* at(std::size_t offset_bytes) const {
+    return reinterpret_cast<T*>(scratch + offset_bytes);
+  }
+
+  // Steps 1 and 2. Returns the sorted values.
+  Result<const u32*> sort_digits(unsigned first, unsigned now, const BatchSizes& s) const {
+    u32* keys = at<u32>(layout.keys[0]);
+    u32* values = at<u32>(layout.values[0]);
+    split_digits<<<blocks_for(count, 256), 256, 0, stream>>>(scalars, static_cast<u32>(count),
+                                                             offset, windows, first, now,
+                                                             plan.bucket_log(), keys, values);
+    const SortArrays<u32> arrays = {{keys, at<u32>(layout.keys[1])},
+                                    {values, at<u32>(layout.values[1])}};
+    CUZK_TRY(const int sorted, sort_pairs(stream, at<void>(layout.sort), plan.sort_bytes, arrays,
+                                          s.pairs, bits_for(s.buckets + 1)));
+    CUZK_TRY_VOID(
+        gpu::check_cuda(cudaMemsetAsync(at<void>(layout.begin), 0,
+                                        layout.counts - layout.begin + sizeof(LongCounts), stream),
+                        "clearing bucket ranges"));
+    find_ranges<<<blocks_for(s.pairs, 256), 256, 0, stream>>>(
+        arrays.keys[sorted], static_cast<u32>(s.pairs), static_cast<u32>(s.buckets),
+        at<u32>(layout.begin), at<u32>(layout.end));
+    CUZK_TRY_VOID(gpu::launched("msm digits"));
+    return arrays.values[sorted];
+  }
+
+  // Step 3. Returns the buckets, longest first.
+  Result<const u32*> order_buckets(const BatchSizes& s) const {
+    unsigned scale_log = 0;
+    while (s.long_from >> scale_log > 254) ++scale_log;
+    classify<<<blocks_for(s.buckets, 256), 256, 0, stream>>>(
+        at<u32>(layout.begin), at<u32>(layout.end), static_cast<u32>(s.buckets),
+        static_cast<u32>(s.long_from), scale_log, at<std::uint8_t>(layout.classes[0]),
+        at<u32>(layout.order[0]), at<LongCounts>(layout.counts),
+        at<LongBucket>(layout.long_buckets), at<Piece>(layout.pieces));
+    const SortArrays<std::uint8_t> arrays = {
+        {at<std::uint8_t>(layout.classes[0]), at<std::uint8_t>(layout.classes[1])},
+        {at<u32>(layout.order[0]), at<u32>(layout.order[1])}};
+    CUZK_TRY(const int sorted,
+             sort_pairs(stream, at<void>(layout.sort), plan.sort_bytes, arrays, s.buckets, 8));
+    CUZK_TRY_VOID(gpu::launched("msm bucket order"));
+    return arrays.values[sorted];
+  }
+
+  // Steps 1 to 5 for windows [first, first + now).
+  Status batch(unsigned first, unsigned now) const {
+    const BatchSizes s = batch_sizes(plan, count, now);
+    CUZK_TRY(const u32* values, sort_digits(first, now, s));
+    CUZK_TRY(const u32* order, order_buckets(s));
+    const u32* begin = at<u32>(layout.begin);
+    const u32* end = at<u32>(layout.end);
+    DeviceXyzz<F>* sums = at<DeviceXyzz<F>>(layout.sums);
+    const LongCounts* counts = at<LongCounts>(layout.counts);
+    accumulate<F><<<blocks_for(s.buckets, kThreads), kThreads, 0, stream>>>(
+        bases, values, begin, end, order, static_cast<u32>(s.buckets),
+        static_cast<u32>(s.long_from), sums);
+    const u32 blocks = std::min<u32>(528, blocks_for(s.max_pieces, kThreads / 32));
+    sum_pieces<F><<<blocks, kThreads, 0, stream>>>(bases, values, begin, end, counts,
+                                                   at<Piece>(layout.pieces),
+                                                   at<DeviceXyzz<F>>(layout.piece_sums));
+    join_pieces<F><<<blocks, kThreads, 0, stream>>>(counts, at<LongBucket>(layout.long_buckets),
+                                                    at<DeviceXyzz<F>>(layout.piece_sums), sums);
+    const unsigned length_log = run_log(plan);
+    const std::size_t runs = s.buckets >> length_log;
+    make_runs<F><<<blocks_for(runs, kThreads), kThreads, 0, stream>>>(
+        sums, static_cast<u32>(runs), length_log,
+        at<Run<F>>(layout.runs[0]) + (std::size_t{first} << (plan.bucket_log() - length_log)));
+    return gpu::launched("msm buckets");
+  }
+
+  Status fold(DeviceXyzz<F>* window_sums) const {
+    unsigned length_log = run_log(plan);
+    int current = 0;
+    while (length_log < plan.bucket_log()) {
+      const unsigned now = std::min(kFoldLog, plan.bucket_log() - length_log);
+      const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - length_log - now);
+      fold_runs<F><<<blocks_for(runs, 32), 32, 0, stream>>>(at<Run<F>>(layout.runs[current]),
+                                                            static_cast<u32>(runs), length_log, now,
+                                                            at<Run<F>>(layout.runs[1 - current]));
+      current = 1 - current;
+      length_log += now;
+    }
+    take_weighted<F><<<1, kMaxWindows, 0, stream>>>(at<Run<F>>(layout.runs[current]), plan.windows,
+                                                    window_sums);
+    return gpu::launched("msm fold");
+  }
+};
+
+}  // namespace msm_cuda_internal
+
+template <class G>
+Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& options) {
+  using namespace msm_cuda_internal;
+  if (count >> 31) {
+    return fail(ErrorCode::kInvalidArgument, "msm: {} terms, at most 2^31 - 1 are possible", count);
+  }
+  constexpr unsigned kBits = static_cast<unsigned>(ScalarField<G>::kBits) + 1;
+  const auto widest = [](unsigned windows) { return (kBits + windows - 1) / windows; };
+  MsmCudaPlan plan;
+  plan.count = count;
+  plan.windows = options.windows;
+  if (plan.windows == 0) {
+    plan.windows = kMaxWindows;
+    for (unsigned w = kMaxWindows; widest(w) <= 24; --w) {
+      if (cost(count, kBits, w) < cost(count, kBits, plan.windows)) plan.windows = w;
+    }
+  }
+  if (plan.windows > kMaxWindows || widest(plan.windows) > 24) {
+    return fail(ErrorCode::kInvalidArgument, "msm: {} windows, expected {} to {}", plan.windows,
+                (kBits + 23) / 24, kMaxWindows);
+  }
+  plan.narrow_bits = kBits / plan.windows;
+  plan.wide_windows = kBits % plan.windows;
+  const std::size_t fitting = std::min(options.pairs_per_batch / std::max<std::size_t>(count, 1),
+                                       kBucketsPerBatch >> plan.bucket_log());
+  const unsigned most = static_cast<unsigned>(std::clamp<std::size_t>(fitting, 1, plan.windows));
+  const unsigned batches = (plan.windows + most - 1) / most;
+  plan.windows_per_batch = (plan.windows + batches - 1) / batches;
+
+  const BatchSizes s = batch_sizes(plan, count, plan.windows_per_batch);
+  CUZK_TRY(plan.sort_bytes, msm_sort_bytes(s.pairs, s.buckets));
+  plan.scratch_bytes = layout_of<device::DeviceField<typename G::Field>>(plan).total;
+  return plan;
+}
+
+template <class G>
+Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                gpu::DeviceSpan<const ScalarFor<G>> scalars, gpu::DeviceSpan<const Affine<G>> bases,
+                gpu::DeviceSpan<std::byte> scratch, gpu::DeviceSpan<Xyzz<G>> window_sums) {
+  using namespace msm_cuda_internal;
+  using F = device::DeviceField<typename G::Field>;
+  static_assert(sizeof(DeviceAffine<F>) == sizeof(Affine<G>));
+  static_assert(sizeof(DeviceXyzz<F>) == sizeof(Xyzz<G>));
+  if (scalars.size() != bases.size() || scalars.size() > plan.count ||
+      window_sums.size() < plan.windows) {
+    return fail(ErrorCode::kInvalidArgument,
+                "msm: {} scalars, {} bases, room for {} window sums, with a plan for {} terms",
+                scalars.size(), bases.size(), window_sums.size(), plan.count);
+  }
+  if (scratch.size() < plan.scratch_bytes) {
+    return fail(ErrorCode::kInvalidArgument, "msm: {} bytes of scratch, the plan needs {}",
+                scratch.size(), plan.scratch_bytes);
+  }
+  auto* out = reinterpret_cast<DeviceXyzz<F>*>(window_sums.data());
+  if (scalars.empty()) {
+    set_identity<F><<<1, kMaxWindows, 0, stream>>>(plan.windows, out);
+    return gpu::launched("msm of nothing");
+  }
+  Call<F> call{stream,
+               plan,
+               layout_of<F>(plan),
+               reinterpret_cast<const uint4*>(scalars.data()),
+               reinterpret_cast<const DeviceAffine<F>*>(bases.data()),
+               scalars.size(),
+               scratch.data(),
+               {},
+               {}};
+  for (unsigned w = 0; w < plan.windows; ++w) {
+    call.windows.first_bit[w] = plan.first_bit(w);
+    call.windows.width[w] = plan.width(w);
+    const unsigned top = plan.first_bit(w) + plan.width(w) - 1;
+    call.offset.word[top / 32] |= 1u << (top % 32);
+  }
+  for (unsigned first = 0; first < plan.windows; first += plan.windows_per_batch) {
+    CUZK_TRY_VOID(call.batch(first, std::min(plan.windows_per_batch, plan.windows - first)));
+  }
+  return call.fold(out);
+}
+
+// Explicit instantiation of everything above for the group G.
+#define CUZK_INSTANTIATE_MSM_CUDA(G)                                                 \
+  template Result<MsmCudaPlan> msm_cuda_plan<G>(std::size_t, const MsmCudaOptions&); \
+  template Status msm_cuda<G>(                                                       \
+      gpu::StreamHandle, const MsmCudaPlan&, gpu::DeviceSpan<const ScalarFor<G>>,    \
+      gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>);
+
+}  // namespace cuzk

@@ -1,0 +1,79 @@
+#pragma once
+// Sums of scalar times base on a CUDA device: same groups and same results as msm.h.
+//
+// Memory:  bases, scalars, scratch and result are resident and the caller's. A plan, made once from
+//          the largest count, says how many bytes of scratch a sum needs; nothing is allocated,
+//          freed or synchronised by a sum.
+// Form:    scalars canonical; bases affine in Montgomery form, the identity (0, 0) allowed, equal,
+//          opposite and repeated bases too; the result in XYZZ form.
+// Skew:    a bucket many times longer than the mean is summed by warps in pieces, so that scalars
+//          that are all alike take no longer than random ones.
+// Threads: the functions keep no state; kernels are queued on `stream` in order.
+// Source:  see README.md.
+
+#include <cstddef>
+#include <span>
+
+#include "base/error.h"
+#include "gpu/device_span.h"
+#include "gpu/stream_handle.h"
+#include "msm/msm.h"
+
+namespace cuzk {
+
+struct MsmCudaOptions {
+  unsigned windows = 0;  // 0: the cost model chooses
+  // Pairs of digit and index that are sorted at once; more of them mean fewer and larger launches
+  // at 16 bytes each.
+  std::size_t pairs_per_batch = std::size_t{1} << 26;
+};
+
+// How a sum of up to `count` terms is cut. `windows` signed digits cover one bit more than the
+// scalars; the lowest `wide_windows` of them have narrow_bits + 1 bits, the others narrow_bits.
+struct MsmCudaPlan {
+  std::size_t count = 0;
+  unsigned windows = 0;
+  unsigned narrow_bits = 0;
+  unsigned wide_windows = 0;
+  unsigned windows_per_batch = 0;
+  std::size_t sort_bytes = 0;
+  std::size_t scratch_bytes = 0;
+
+  constexpr unsigned width(unsigned window) const {
+    return narrow_bits + (window < wide_windows ? 1 : 0);
+  }
+  constexpr unsigned first_bit(unsigned window) const {
+    return window * narrow_bits + (window < wide_windows ? window : wide_windows);
+  }
+  // Buckets are laid out alike in all windows, as the widest needs them.
+  constexpr unsigned bucket_log() const { return narrow_bits + (wide_windows ? 1 : 0) - 1; }
+};
+
+// kInvalidArgument for a count of 2^31 or more. Needs a usable current device: what its sorting
+// needs is asked of the library that sorts.
+template <class G>
+Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& options = {});
+
+// Queues the sum of scalars[i] * bases[i]; what it leaves on the device is one point for each
+// window, which msm_cuda_finish joins on the host once they are there (a doubling takes the
+// device's single thread 10 microseconds, the host a quarter of one).
+//
+// Shape:  scalars.size() == bases.size() <= plan.count; scratch of at least plan.scratch_bytes,
+//         aligned to 256 bytes; window_sums of plan.windows points.
+template <class G>
+Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                gpu::DeviceSpan<const ScalarFor<G>> scalars, gpu::DeviceSpan<const Affine<G>> bases,
+                gpu::DeviceSpan<std::byte> scratch, gpu::DeviceSpan<Xyzz<G>> window_sums);
+
+// The sum itself, from the window sums; about 260 doublings. On the host.
+template <class G>
+Xyzz<G> msm_cuda_finish(const MsmCudaPlan& plan, std::span<const Xyzz<G>> window_sums) {
+  Xyzz<G> sum = Xyzz<G>::identity();
+  for (unsigned w = plan.windows; w-- > 0;) {
+    for (unsigned i = 0; i < plan.width(w); ++i) sum = sum.dbl();
+    sum += window_sums[w];
+  }
+  return sum;
+}
+
+}  // namespace cuzk

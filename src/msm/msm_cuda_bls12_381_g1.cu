@@ -1,0 +1,7 @@
+#include "msm/msm_cuda.cuh"
+
+namespace cuzk {
+
+CUZK_INSTANTIATE_MSM_CUDA(Bls12_381G1)
+
+}  // namespace cuzk

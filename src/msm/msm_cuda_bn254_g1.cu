@@ -1,0 +1,7 @@
+#include "msm/msm_cuda.cuh"
+
+namespace cuzk {
+
+CUZK_INSTANTIATE_MSM_CUDA(Bn254G1)
+
+}  // namespace cuzk

@@ -1,0 +1,183 @@
+// Sums on the device against the closed form of multiples of the generator, or against plain sums.
+
+#include "msm/msm_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "gpu/owners.h"
+#include "msm/msm_cases.h"
+
+namespace cuzk {
+namespace {
+
+template <class G>
+class MsmCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
+  }
+};
+using Groups = testing::Types<Bls12_381G1, Bn254G1, Bls12_381G2, Bn254G2>;
+TYPED_TEST_SUITE(MsmCuda, Groups);
+
+template <class G>
+Result<Xyzz<G>> sum_on_device(const std::vector<ScalarFor<G>>& scalars,
+                              const std::vector<Affine<G>>& bases, std::size_t planned,
+                              const MsmCudaOptions& options = {}) {
+  CUZK_TRY(const MsmCudaPlan plan, msm_cuda_plan<G>(planned, options));
+  CUZK_TRY(auto device_scalars, gpu::DeviceBuffer<ScalarFor<G>>::allocate(scalars.size()));
+  CUZK_TRY(auto device_bases, gpu::DeviceBuffer<Affine<G>>::allocate(bases.size()));
+  CUZK_TRY(auto scratch, gpu::DeviceBuffer<std::byte>::allocate(plan.scratch_bytes));
+  CUZK_TRY(auto result, gpu::DeviceBuffer<Xyzz<G>>::allocate(plan.windows));
+  CUZK_TRY(auto done, gpu::Event::create());
+  // What the scratch held before must not matter.
+  CUZK_TRY_VOID(gpu::runtime::fill_bytes(nullptr, scratch.span().data(), 0xa5, scratch.size()));
+  CUZK_TRY_VOID(
+      gpu::upload(nullptr, device_scalars.span(), std::span<const ScalarFor<G>>(scalars)));
+  CUZK_TRY_VOID(gpu::upload(nullptr, device_bases.span(), std::span<const Affine<G>>(bases)));
+  CUZK_TRY_VOID(msm_cuda<G>(nullptr, plan, device_scalars.const_span(), device_bases.const_span(),
+                            scratch.span(), result.span()));
+  std::vector<Xyzz<G>> out(plan.windows);
+  CUZK_TRY_VOID(gpu::download(nullptr, std::span<Xyzz<G>>(out), result.const_span()));
+  CUZK_TRY_VOID(done.record(nullptr));
+  CUZK_TRY_VOID(done.synchronize());
+  return msm_cuda_finish<G>(plan, out);
+}
+
+// (sum of (i + 1) s_i) G, the sum over the bases i * G.
+template <class G>
+Xyzz<G> closed_form(const std::vector<ScalarFor<G>>& scalars) {
+  using Fr = ScalarField<G>;
+  Fr total = Fr::zero();
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    total += Fr::from_u64(i + 1) * Fr::from_scalar(scalars[i]);
+  }
+  return Xyzz<G>::from_affine(G::generator()).mul(total.to_scalar());
+}
+
+template <class G>
+Xyzz<G> plain_sum(const std::vector<ScalarFor<G>>& scalars, const std::vector<Affine<G>>& bases) {
+  Xyzz<G> sum = Xyzz<G>::identity();
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    sum += Xyzz<G>::from_affine(bases[i]).mul(scalars[i]);
+  }
+  return sum;
+}
+
+template <class G>
+void expect_sum(const Result<Xyzz<G>>& got, const Xyzz<G>& want) {
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_TRUE(*got == want);
+  const Affine<G> affine = got->to_affine();
+  EXPECT_TRUE(affine.is_on_curve());
+}
+
+TYPED_TEST(MsmCuda, AgreesWithTheClosedFormAtEverySize) {
+  using G = TypeParam;
+  const auto bases = cases::multiples_of_generator<G>(20000);
+  for (std::size_t n : {0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1023, 1025, 4095, 4097, 20000}) {
+    SCOPED_TRACE(n);
+    const auto scalars = cases::uniform_scalars<G>(n, n);
+    expect_sum<G>(
+        sum_on_device<G>(scalars, {bases.begin(), bases.begin() + static_cast<long>(n)}, n),
+        closed_form<G>(scalars));
+  }
+}
+
+TYPED_TEST(MsmCuda, EveryWindowCountAgrees) {
+  using G = TypeParam;
+  const auto bases = cases::multiples_of_generator<G>(1000);
+  const auto scalars = cases::uniform_scalars<G>(1000, 7);
+  const auto want = closed_form<G>(scalars);
+  for (unsigned windows : {13u, 15u, 16u, 20u, 26u, 32u, 43u, 64u}) {
+    for (std::size_t pairs : {std::size_t{1}, std::size_t{3000}, std::size_t{1} << 20}) {
+      SCOPED_TRACE(testing::Message() << windows << " windows, " << pairs << " pairs a batch");
+      expect_sum<G>(
+          sum_on_device<G>(scalars, bases, 1000, {.windows = windows, .pairs_per_batch = pairs}),
+          want);
+    }
+  }
+}
+
+TYPED_TEST(MsmCuda, APlanServesSmallerCounts) {
+  using G = TypeParam;
+  const auto bases = cases::multiples_of_generator<G>(3000);
+  for (std::size_t n : {0, 1, 17, 2999}) {
+    const auto scalars = cases::uniform_scalars<G>(n, 5);
+    expect_sum<G>(
+        sum_on_device<G>(scalars, {bases.begin(), bases.begin() + static_cast<long>(n)}, 3000),
+        closed_form<G>(scalars));
+  }
+}
+
+TYPED_TEST(MsmCuda, ExtremeScalarsAndSpecialBases) {
+  using G = TypeParam;
+  using Fr = ScalarField<G>;
+  const auto some = cases::multiples_of_generator<G>(8);
+  std::vector<ScalarFor<G>> extreme;
+  extreme.push_back(Fr::zero().to_scalar());
+  extreme.push_back(Fr::one().to_scalar());
+  extreme.push_back((-Fr::one()).to_scalar());
+  extreme.push_back((-Fr::from_u64(2)).to_scalar());
+  for (unsigned bit = 1; bit < 254; bit += 11) {
+    ScalarFor<G> power;
+    power.limbs[bit / 64] = std::uint64_t{1} << (bit % 64);
+    extreme.push_back(power);
+    extreme.push_back((-Fr::from_scalar(power)).to_scalar());
+  }
+  std::vector<ScalarFor<G>> scalars;
+  std::vector<Affine<G>> bases;
+  for (std::size_t i = 0; i < extreme.size(); ++i) {
+    // Identity, equal and opposite bases meet in the same buckets.
+    for (const Affine<G>& base : {some[i % 8], Affine<G>::identity(), some[0], -some[0], some[0]}) {
+      scalars.push_back(extreme[i]);
+      bases.push_back(base);
+    }
+  }
+  for (unsigned windows : {0u, 16u, 64u}) {
+    expect_sum<G>(sum_on_device<G>(scalars, bases, scalars.size(), {.windows = windows}),
+                  plain_sum<G>(scalars, bases));
+  }
+}
+
+TYPED_TEST(MsmCuda, EqualScalarsAndEqualBasesFillOneLongBucket) {
+  using G = TypeParam;
+  using Fr = ScalarField<G>;
+  const std::size_t n = 50000;
+  SeededRandom random(3);
+  const ScalarFor<G> scalar = Fr::random(random).to_scalar();
+  const std::vector<ScalarFor<G>> scalars(n, scalar);
+  const Affine<G> base = cases::multiples_of_generator<G>(3)[2];
+  expect_sum<G>(
+      sum_on_device<G>(scalars, std::vector<Affine<G>>(n, base), n),
+      Xyzz<G>::from_affine(base).mul((Fr::from_scalar(scalar) * Fr::from_u64(n)).to_scalar()));
+  std::vector<Affine<G>> opposite(n, base);
+  for (std::size_t i = 0; i < n; i += 2) opposite[i] = -base;
+  expect_sum<G>(sum_on_device<G>(scalars, opposite, n), Xyzz<G>::identity());
+  expect_sum<G>(sum_on_device<G>(scalars, std::vector<Affine<G>>(n, Affine<G>::identity()), n),
+                Xyzz<G>::identity());
+}
+
+TYPED_TEST(MsmCuda, SmallScalarsAsAWitnessHasThem) {
+  using G = TypeParam;
+  const std::size_t n = 30000;
+  const auto bases = cases::multiples_of_generator<G>(n);
+  const auto witness = cases::witness<G>(n, 9);
+  expect_sum<G>(sum_on_device<G>(witness.scalars, bases, n), closed_form<G>(witness.scalars));
+}
+
+TYPED_TEST(MsmCuda, RefusesLengthsThatDoNotBelongTogether) {
+  using G = TypeParam;
+  const auto bases = cases::multiples_of_generator<G>(4);
+  const auto scalars = cases::uniform_scalars<G>(3, 1);
+  const auto result = sum_on_device<G>(scalars, bases, 4);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(msm_cuda_plan<G>(std::size_t{1} << 31));
+  EXPECT_FALSE(msm_cuda_plan<G>(8, {.windows = 3}));
+}
+
+}  // namespace
+}  // namespace cuzk

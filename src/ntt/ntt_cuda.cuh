@@ -1,0 +1,418 @@
+#pragma once
+// Transforms on the device; included by one file for each field.
+//
+// The same walk over the tree that splits x^L - t^2 into x^(L/2) - t and x^(L/2) + t as on the CPU
+// (ntt_cpu.inl): all butterflies of a node share its twiddle, no product is spent between passes,
+// and the odd coset is the subtree below node 1. N/2 * log2(N) products in all.
+//
+// Passes:  levels are taken kPassLog at a time by a block of threads that holds 2^kTileLog elements
+//          in shared memory; a thread takes up to three levels of eight elements in registers
+//          between two exchanges. Where rows lie apart, four neighbouring columns travel together,
+//          so that every access is a full line of 128 bytes.
+// Table:   entry v is the twiddle of node v, the product over the bits b of v of the root of order
+//          2^(b+2). The inverse of a node's twiddle is minus that of its mirror image on its level.
+
+#include <algorithm>
+
+#include "field/fp_cuda.cuh"
+#include "gpu/launch_cuda.h"
+#include "ntt/ntt_cuda.h"
+
+namespace cuzk {
+namespace ntt_cuda_internal {
+
+using device::DeviceFp;
+using device::u32;
+
+inline constexpr unsigned kPassLog = 9;
+inline constexpr unsigned kTileLog = 11;
+inline constexpr unsigned kTile = 1u << kTileLog;
+inline constexpr unsigned kThreads = kTile / 8;
+inline constexpr unsigned kMaxLog = 28;
+
+// What one pass does to the data: `levels` levels, the first of them `depth` below the root, on
+// rows that lie 2^stride_log apart.
+struct Pass {
+  unsigned depth;
+  unsigned levels;
+  unsigned stride_log;
+  unsigned columns_log;  // 2^columns_log neighbouring columns share a tile
+  u32 root;              // the node at depth 0
+};
+
+// Index in shared memory, padded so that eight rows apart do not fall into the same banks.
+__device__ __forceinline__ u32 padded(u32 e, unsigned columns_log) {
+  return e + ((e >> (3 + columns_log)) << columns_log);
+}
+inline constexpr unsigned kPaddedTile = kTile + kTile / 8;
+inline constexpr unsigned kSharedBytes = kPaddedTile * 32;
+
+template <class F>
+__device__ __forceinline__ F load(const uint4* low, const uint4* high, u32 at) {
+  F r;
+  reinterpret_cast<uint4*>(&r)[0] = low[at];
+  reinterpret_cast<uint4*>(&r)[1] = high[at];
+  return r;
+}
+template <class F>
+__device__ __forceinline__ void store(uint4* low, uint4* high, u32 at, const F& v) {
+  low[at] = reinterpret_cast<const uint4*>(&v)[0];
+  high[at] = reinterpret_cast<const uint4*>(&v)[1];
+}
+
+template <bool kInverse, class F>
+__device__ __forceinline__ F twiddle_of(const F* __restrict__ table, u32 node) {
+  if (kInverse && node != 0) node = (3u << (31 - __clz(node))) - 1 - node;
+  F r;
+  reinterpret_cast<uint4*>(&r)[0] = __ldg(reinterpret_cast<const uint4*>(table + node));
+  reinterpret_cast<uint4*>(&r)[1] = __ldg(reinterpret_cast<const uint4*>(table + node) + 1);
+  return r;
+}
+
+// One butterfly of the node. The twiddle of an inverse has the opposite sign of its table entry;
+// node 0 has twiddle one in both directions.
+template <bool kDown, bool kInverse, class F>
+__device__ __forceinline__ void butterfly(F& low, F& high, const F& t, bool is_one) {
+  if constexpr (kDown) {
+    const F v = is_one ? high : t * high;
+    const F sum = low + v;
+    const F difference = low - v;
+    const bool swapped = kInverse && !is_one;
+    low = swapped ? difference : sum;
+    high = swapped ? sum : difference;
+  } else {
+    const F sum = low + high;
+    const F difference = kInverse && !is_one ? high - low : low - high;
+    low = sum;
+    high = is_one ? difference : t * difference;
+  }
+}
+
+// `count` levels (at most three) of 2^count elements in registers; `node` is their first node.
+template <bool kDown, bool kInverse, unsigned kCount, class F>
+__device__ __forceinline__ void small_walk(F* x, const F* __restrict__ table, u32 node) {
+#pragma unroll
+  for (unsigned step = 0; step < kCount; ++step) {
+    const unsigned level = kDown ? step : kCount - 1 - step;
+    const unsigned half = 1u << (kCount - 1 - level);
+#pragma unroll
+    for (unsigned j = 0; j < (1u << level); ++j) {
+      const u32 v = (node << level) + j;
+      const F t = twiddle_of<kInverse>(table, v);
+#pragma unroll
+      for (unsigned i = 0; i < half; ++i) {
+        butterfly<kDown, kInverse>(x[2 * half * j + i], x[2 * half * j + half + i], t, v == 0);
+      }
+    }
+  }
+}
+
+// One round: levels [done, done + kCount) of the pass on the tile in shared memory. A thread holds
+// 8 / 2^kCount groups of 2^kCount rows.
+template <bool kDown, bool kInverse, unsigned kCount, class F>
+__device__ __forceinline__ void round_in_shared(uint4* low, uint4* high,
+                                                const F* __restrict__ table, const Pass& pass,
+                                                u32 first_node, unsigned done) {
+  constexpr unsigned kRows = 1u << kCount;
+  const unsigned gap_log = pass.levels - done - kCount;  // rows of a group lie 2^gap_log apart
+#pragma unroll 1
+  for (u32 unit = threadIdx.x; unit < kTile / kRows; unit += kThreads) {
+    const u32 column = unit & ((1u << pass.columns_log) - 1);
+    const u32 line = unit >> pass.columns_log;
+    const u32 sub = line >> gap_log;  // groups of nodes of this tile, then those within its nodes
+    const u32 row = (sub << (gap_log + kCount)) + (line & ((1u << gap_log) - 1));
+    F x[kRows];
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) {
+      const u32 e = ((row + (i << gap_log)) << pass.columns_log) + column;
+      x[i] = load<F>(low, high, padded(e, pass.columns_log));
+    }
+    small_walk<kDown, kInverse, kCount>(x, table, (first_node << done) + sub);
+#pragma unroll
+    for (unsigned i = 0; i < kRows; ++i) {
+      const u32 e = ((row + (i << gap_log)) << pass.columns_log) + column;
+      store(low, high, padded(e, pass.columns_log), x[i]);
+    }
+  }
+}
+
+template <bool kDown, bool kInverse, class F>
+__device__ __forceinline__ void tile_walk(uint4* low, uint4* high, const F* __restrict__ table,
+                                          const Pass& pass, u32 first_node) {
+  const unsigned rest = pass.levels % 3;
+  if (kDown) {
+    unsigned done = 0;
+    for (; done + 3 <= pass.levels; done += 3) {
+      __syncthreads();
+      round_in_shared<kDown, kInverse, 3, F>(low, high, table, pass, first_node, done);
+    }
+    __syncthreads();
+    if (rest == 1) round_in_shared<kDown, kInverse, 1, F>(low, high, table, pass, first_node, done);
+    if (rest == 2) round_in_shared<kDown, kInverse, 2, F>(low, high, table, pass, first_node, done);
+  } else {
+    unsigned left = pass.levels;
+    __syncthreads();
+    if (rest == 1) {
+      round_in_shared<kDown, kInverse, 1, F>(low, high, table, pass, first_node, left - 1);
+    }
+    if (rest == 2) {
+      round_in_shared<kDown, kInverse, 2, F>(low, high, table, pass, first_node, left - 2);
+    }
+    for (left -= rest; left > 0; left -= 3) {
+      __syncthreads();
+      round_in_shared<kDown, kInverse, 3, F>(low, high, table, pass, first_node, left - 3);
+    }
+  }
+  __syncthreads();
+}
+
+// What a pass does beside its butterflies. Element i of reversed order belongs to the coefficient
+// reverse(i), and omega_2N^reverse(i) is entry i of the twiddle table: so the odd coset of the two
+// transforms that are not subtrees costs one product an element with the table.
+struct Extra {
+  bool scale = false;            // results times the factor
+  bool shift_inputs = false;     // inputs times omega_2N^reverse(i)
+  bool unshift_results = false;  // results times omega_2N^-reverse(i)
+};
+
+template <class F>
+__device__ __forceinline__ F unshifted(const F& v, const F* __restrict__ table, u32 i) {
+  if (i == 0) return v;
+  return -(v * twiddle_of<true>(table, i));
+}
+
+// One tile for each block. Elements of a tile, in order: (nodes of the tile, rows, columns); a tile
+// has several nodes only where the rows are neighbours.
+template <bool kDown, bool kInverse, class F>
+__global__ void __launch_bounds__(kThreads, 2)
+    ntt_pass(F* __restrict__ data, const F* __restrict__ table, Pass pass, Extra extra, F factor) {
+  extern __shared__ uint4 shared[];
+  uint4* low = shared;
+  uint4* high = shared + kPaddedTile;
+  const unsigned rows_log = kTileLog - pass.columns_log;  // of all nodes of the tile
+  const unsigned groups_log = pass.stride_log - pass.columns_log;
+  const u32 group = blockIdx.x & ((1u << groups_log) - 1);
+  const u32 block = blockIdx.x >> groups_log;
+  F* base = data + (static_cast<std::size_t>(block) << (pass.stride_log + rows_log)) +
+            (static_cast<std::size_t>(group) << pass.columns_log);
+  const u32 first_node = (pass.root << pass.depth) + (block << (rows_log - pass.levels));
+
+#pragma unroll 4
+  for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
+    const std::size_t row = e >> pass.columns_log;
+    const F* from = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
+    F v =
+        load<F>(reinterpret_cast<const uint4*>(from), reinterpret_cast<const uint4*>(from) + 1, 0);
+    if (extra.shift_inputs) {
+      v = v * twiddle_of<false>(table, static_cast<u32>(from - data));
+    }
+    store(low, high, padded(e, pass.columns_log), v);
+  }
+  tile_walk<kDown, kInverse, F>(low, high, table, pass, first_node);
+#pragma unroll 4
+  for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
+    const std::size_t row = e >> pass.columns_log;
+    F* to = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
+    F v = load<F>(low, high, padded(e, pass.columns_log));
+    if (extra.scale) v = v * factor;
+    if (extra.unshift_results) v = unshifted(v, table, static_cast<u32>(to - data));
+    store(reinterpret_cast<uint4*>(to), reinterpret_cast<uint4*>(to) + 1, 0, v);
+  }
+}
+
+// All levels of a transform smaller than a tile, one block, one thread a butterfly and level.
+template <bool kDown, bool kInverse, class F>
+__global__ void ntt_small(F* data, const F* __restrict__ table, unsigned log2_size, u32 root,
+                          Extra extra, F factor) {
+  const u32 size = 1u << log2_size;
+  if (extra.shift_inputs) {
+    for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
+      data[i] = data[i] * twiddle_of<false>(table, i);
+    }
+    __syncthreads();
+  }
+  for (unsigned step = 0; step < log2_size; ++step) {
+    const unsigned level = kDown ? step : log2_size - 1 - step;
+    const unsigned half_log = log2_size - 1 - level;
+    for (u32 i = threadIdx.x; i < size / 2; i += blockDim.x) {
+      const u32 j = i >> half_log;
+      const u32 at = (j << (half_log + 1)) + (i & ((1u << half_log) - 1));
+      const u32 v = (root << level) + j;
+      F low = data[at];
+      F high = data[at + (1u << half_log)];
+      butterfly<kDown, kInverse>(low, high, twiddle_of<kInverse>(table, v), v == 0);
+      data[at] = low;
+      data[at + (1u << half_log)] = high;
+    }
+    __syncthreads();
+  }
+  for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
+    if (extra.scale) data[i] = data[i] * factor;
+    if (extra.unshift_results) data[i] = unshifted(data[i], table, i);
+  }
+}
+
+// Entries [2^level, 2^(level+1)) from those below: entry v + 2^level is entry v times the root.
+template <class F>
+__global__ void fill_level(F* table, unsigned level, F root) {
+  const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >> level) return;
+  table[v + (1u << level)] = table[v] * root;
+}
+template <class F>
+__global__ void fill_first(F* table) {
+  *table = F::one();
+}
+
+// The levels of a transform of 2^k points, cut into passes of nearly equal length. The last pass,
+// on neighbouring rows, may take several nodes in a tile, the others need `columns_log` columns.
+struct Schedule {
+  Pass passes[5];
+  unsigned count = 0;
+};
+
+inline Schedule schedule_for(unsigned log2_size, u32 root) {
+  Schedule s;
+  s.count = (log2_size + kPassLog - 1) / kPassLog;
+  unsigned depth = 0;
+  for (unsigned i = 0; i < s.count; ++i) {
+    const unsigned levels = (log2_size - depth + (s.count - i) - 1) / (s.count - i);
+    const unsigned stride_log = log2_size - depth - levels;
+    // A tile of 2^levels rows and 2^(kTileLog - levels) columns; on neighbouring rows, nodes.
+    const unsigned columns_log = stride_log == 0 ? 0 : kTileLog - levels;
+    s.passes[i] = {depth, levels, stride_log, columns_log, root};
+    depth += levels;
+  }
+  return s;
+}
+
+template <class Fr>
+Fr root_of_unity(unsigned log2) {
+  Limbs<Fr::kLimbs> exponent = Fr::kModulus;
+  exponent[0] -= 1;
+  for (unsigned i = 0; i < log2; ++i) shift_right_in_place(exponent, 1);
+  return Fr::from_u64(Fr::Params::kGenerator).pow(exponent);
+}
+
+template <class F, class Fr>
+F device_value(const Fr& v) {
+  F r;
+  std::memcpy(&r, &v, sizeof(F));
+  return r;
+}
+
+template <class Fr>
+Status check(std::size_t table_size, std::size_t size, NttCoset coset, unsigned log2_size) {
+  if (size != std::size_t{1} << log2_size || log2_size > kMaxLog) {
+    return fail(ErrorCode::kInvalidArgument, "transform: {} elements, expected 2^0 to 2^{}", size,
+                kMaxLog);
+  }
+  const bool odd = coset == NttCoset::kOdd;
+  if (log2_size + (odd ? 1 : 0) > Fr::Params::kTwoAdicity) {
+    return fail(ErrorCode::kInvalidArgument, "transform: {} has no domain of 2^{} points{}",
+                Fr::Params::kName, log2_size, odd ? " with an odd coset" : "");
+  }
+  if (table_size < size) {
+    return fail(ErrorCode::kInvalidArgument, "transform: table of {} twiddles for {} elements",
+                table_size, size);
+  }
+  return {};
+}
+
+template <bool kDown, bool kInverse, class Fr>
+Status transform(gpu::StreamHandle stream, gpu::DeviceSpan<const Fr> table_span,
+                 gpu::DeviceSpan<Fr> data_span, const NttCudaOptions& options) {
+  using F = device::DeviceField<Fr>;
+  unsigned log2_size = 0;
+  while ((std::size_t{1} << log2_size) < data_span.size() && log2_size < 63) ++log2_size;
+  CUZK_TRY_VOID(check<Fr>(table_span.size(), data_span.size(), options.coset, log2_size));
+  // Where coefficients are in natural order, the odd coset is a subtree.
+  constexpr bool kSubtree = kDown != kInverse;
+  const bool odd = options.coset == NttCoset::kOdd;
+  const u32 root = odd && kSubtree ? 1 : 0;
+  const bool scale = kInverse && options.scale && log2_size > 0;
+  const bool shift = odd && !kSubtree && !kInverse;
+  const bool unshift = odd && !kSubtree && kInverse;
+  F* data = reinterpret_cast<F*>(data_span.data());
+  const F* table = reinterpret_cast<const F*>(table_span.data());
+  const F factor =
+      device_value<F>(scale ? Fr::from_u64(std::uint64_t{1} << log2_size).inverse() : Fr::one());
+  if (log2_size < kTileLog) {
+    ntt_small<kDown, kInverse, F>
+        <<<1, 512, 0, stream>>>(data, table, log2_size, root, Extra{scale, shift, unshift}, factor);
+    return gpu::launched("ntt_small");
+  }
+  CUZK_TRY_VOID(gpu::allow_shared_bytes(
+      reinterpret_cast<const void*>(&ntt_pass<kDown, kInverse, F>), kSharedBytes));
+  const Schedule schedule = schedule_for(log2_size, root);
+  for (unsigned i = 0; i < schedule.count; ++i) {
+    const unsigned at = kDown ? i : schedule.count - 1 - i;
+    ntt_pass<kDown, kInverse, F><<<1u << (log2_size - kTileLog), kThreads, kSharedBytes, stream>>>(
+        data, table, schedule.passes[at],
+        Extra{scale && i + 1 == schedule.count, shift && i == 0,
+              unshift && i + 1 == schedule.count},
+        factor);
+  }
+  return gpu::launched("ntt_pass");
+}
+
+}  // namespace ntt_cuda_internal
+
+template <class Fr>
+Status ntt_cuda_fill_table(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> table) {
+  using F = device::DeviceField<Fr>;
+  using namespace ntt_cuda_internal;
+  F* out = reinterpret_cast<F*>(table.data());
+  if (table.empty()) return fail(ErrorCode::kInvalidArgument, "twiddle table: no room for entry 0");
+  fill_first<F><<<1, 1, 0, stream>>>(out);
+  for (unsigned level = 0; (std::size_t{2} << level) <= table.size(); ++level) {
+    if (level + 2 > Fr::Params::kTwoAdicity) break;
+    const unsigned blocks = std::max(1u, (1u << level) / 256);
+    fill_level<F>
+        <<<blocks, 256, 0, stream>>>(out, level, device_value<F>(root_of_unity<Fr>(level + 2)));
+  }
+  return gpu::launched("twiddle table");
+}
+
+template <class Fr>
+Status ntt_cuda_forward_natural_to_reversed(gpu::StreamHandle stream,
+                                            gpu::DeviceSpan<const Fr> table,
+                                            gpu::DeviceSpan<Fr> data,
+                                            const NttCudaOptions& options) {
+  return ntt_cuda_internal::transform<true, false>(stream, table, data, options);
+}
+template <class Fr>
+Status ntt_cuda_forward_reversed_to_natural(gpu::StreamHandle stream,
+                                            gpu::DeviceSpan<const Fr> table,
+                                            gpu::DeviceSpan<Fr> data,
+                                            const NttCudaOptions& options) {
+  return ntt_cuda_internal::transform<false, false>(stream, table, data, options);
+}
+template <class Fr>
+Status ntt_cuda_inverse_natural_to_reversed(gpu::StreamHandle stream,
+                                            gpu::DeviceSpan<const Fr> table,
+                                            gpu::DeviceSpan<Fr> data,
+                                            const NttCudaOptions& options) {
+  return ntt_cuda_internal::transform<true, true>(stream, table, data, options);
+}
+template <class Fr>
+Status ntt_cuda_inverse_reversed_to_natural(gpu::StreamHandle stream,
+                                            gpu::DeviceSpan<const Fr> table,
+                                            gpu::DeviceSpan<Fr> data,
+                                            const NttCudaOptions& options) {
+  return ntt_cuda_internal::transform<false, true>(stream, table, data, options);
+}
+
+// Explicit instantiation of everything above for the field Fr.
+#define CUZK_INSTANTIATE_NTT_CUDA(Fr)                                                            \
+  template Status ntt_cuda_fill_table<Fr>(gpu::StreamHandle, gpu::DeviceSpan<Fr>);               \
+  template Status ntt_cuda_forward_natural_to_reversed<Fr>(                                      \
+      gpu::StreamHandle, gpu::DeviceSpan<const Fr>, gpu::DeviceSpan<Fr>, const NttCudaOptions&); \
+  template Status ntt_cuda_forward_reversed_to_natural<Fr>(                                      \
+      gpu::StreamHandle, gpu::DeviceSpan<const Fr>, gpu::DeviceSpan<Fr>, const NttCudaOptions&); \
+  template Status ntt_cuda_inverse_natural_to_reversed<Fr>(                                      \
+      gpu::StreamHandle, gpu::DeviceSpan<const Fr>, gpu::DeviceSpan<Fr>, const NttCudaOptions&); \
+  template Status ntt_cuda_inverse_reversed_to_natural<Fr>(                                      \
+      gpu::StreamHandle, gpu::DeviceSpan<const Fr>, gpu::DeviceSpan<Fr>, const NttCudaOptions&);
+
+}  // namespace cuzk

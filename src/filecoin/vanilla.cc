@@ -28,7 +28,9 @@ PathShape poseidon_tree_path(const PorepShape& shape) {
   path.sub_steps = shape.tree.sub ? 1 : 0;
   const std::uint32_t top_steps = shape.tree.top ? 1 : 0;
   path.base_steps = static_cast<std::uint32_t>(path.arities.size()) - path.sub_steps - top_steps;
-  path.kind = top_steps ? MerkleKind::kTop : path.sub_steps ? MerkleKind::kSub : MerkleKind::kSingle;
+  path.kind = top_steps        ? MerkleKind::kTop
+              : path.sub_steps ? MerkleKind::kSub
+                               : MerkleKind::kSingle;
   return path;
 }
 

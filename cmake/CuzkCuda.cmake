@@ -9,15 +9,15 @@ if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
   set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
 endif()
 set(CMAKE_CUDA_ARCHITECTURES ${CUZK_CUDA_ARCHITECTURES})
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+# CMake 3.25 does not know that this nvcc speaks C++20; the flag says it instead.
+set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
 # FMT_USE_CONSTEXPR: fmt 9 turns constexpr off under nvcc but leaves consteval on, which cannot
 # compile. --expt-relaxed-constexpr: device code evaluates the fields' constants.
-set(CUZK_CUDA_FLAGS --expt-relaxed-constexpr -DFMT_USE_CONSTEXPR=1)
+set(CUZK_CUDA_FLAGS -std=c++20 --expt-relaxed-constexpr -DFMT_USE_CONSTEXPR=1)
 
 # cuzk_cuda_sources(MODULE files...)
 #   Adds .cu and CUDA host files to a module or test that exists already.

@@ -10,8 +10,7 @@
 // Strict:  every key once and no other, every array of its length, every number in its range, every
 //          field element canonical, nothing left over. Nothing is allocated from a declared length.
 // Errors:  kCorruptInput for bytes that are none of these, kMismatch for a well-formed C1 whose
-// parts
-//          do not belong together; the message names the file and the item's path.
+//          parts do not belong together; the message names the file and the item's path.
 // Threads: pure functions.
 // Source:  docs/formats/c1.md.
 
@@ -28,6 +27,11 @@ namespace cuzk::format {
 Result<filecoin::PorepC1> read_c1(const std::filesystem::path& path);
 // `what` names the source in errors.
 Result<filecoin::PorepC1> parse_c1(ByteSpan bytes, std::string_view what);
+
+// The bincode of the older inner struct, which does not say what proof it is for: vanilla proofs,
+// comm_r, comm_d, replica_id, seed, ticket.
+Result<filecoin::PorepC1> parse_c1_inner_bincode(ByteSpan bytes, std::string_view what,
+                                                 const filecoin::SealProof& proof);
 
 // Byte for byte what serde_json makes of the same value.
 std::string write_c1_json(const filecoin::PorepC1& c1);

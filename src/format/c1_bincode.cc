@@ -117,7 +117,18 @@ Result<Partitions> partitions(ByteReader& r) {
       });
 }
 
-// Registered proof, the vanilla proofs' V1 tag, the proofs, five nodes.
+// The proofs and five nodes.
+Status inner_form(ByteReader& r, filecoin::PorepC1& out) {
+  CUZK_TRY(out.partitions, partitions(r));
+  CUZK_TRY(out.comm_r, node(r, "comm_r"));
+  CUZK_TRY(out.comm_d, node(r, "comm_d"));
+  CUZK_TRY(out.replica_id, node(r, "replica_id"));
+  CUZK_TRY(out.seed, node(r, "seed"));
+  CUZK_TRY(out.ticket, node(r, "ticket"));
+  return {};
+}
+
+// Registered proof, the vanilla proofs' V1 tag, the inner form.
 Result<filecoin::PorepC1> api_form(ByteReader& r) {
   filecoin::PorepC1 out;
   CUZK_TRY(const std::uint32_t number, r.u32_le("registered_proof"));
@@ -131,12 +142,7 @@ Result<filecoin::PorepC1> api_form(ByteReader& r) {
     return fail(ErrorCode::kMismatch, "{}: vanilla_proofs of kind {} do not fit {}, which has {}",
                 r.what(), tag, out.proof.name, number % 5);
   }
-  CUZK_TRY(out.partitions, partitions(r));
-  CUZK_TRY(out.comm_r, node(r, "comm_r"));
-  CUZK_TRY(out.comm_d, node(r, "comm_d"));
-  CUZK_TRY(out.replica_id, node(r, "replica_id"));
-  CUZK_TRY(out.seed, node(r, "seed"));
-  CUZK_TRY(out.ticket, node(r, "ticket"));
+  CUZK_TRY_VOID(inner_form(r, out));
   return out;
 }
 
@@ -268,6 +274,17 @@ std::vector<std::uint8_t> write_vanilla_bincode(const filecoin::PorepC1& c1) {
   Writer w;
   w.partitions(c1.partitions);
   return w.take();
+}
+
+Result<filecoin::PorepC1> parse_c1_inner_bincode(ByteSpan bytes, std::string_view what,
+                                                 const filecoin::SealProof& proof) {
+  ByteReader r(bytes, what);
+  filecoin::PorepC1 c1;
+  c1.proof = proof;
+  CUZK_TRY_VOID(inner_form(r, c1));
+  CUZK_TRY_VOID(r.expect_end());
+  if (auto status = filecoin::check_shape(c1); !status) return fail(status.error().in(what));
+  return c1;
 }
 
 Result<Partitions> parse_vanilla_bincode(ByteSpan bytes, std::string_view what) {

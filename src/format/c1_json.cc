@@ -6,6 +6,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "filecoin/statement.h"
+
 namespace cuzk::format::internal {
 
 namespace {
@@ -243,7 +245,11 @@ Result<filecoin::PorepC1> raw_c1(dom::element root) {
                                        "replica_id", "seed", "ticket"}));
   filecoin::PorepC1 out;
   CUZK_TRY(const std::string_view name, in(text(f[0]), "registered_proof"));
-  CUZK_TRY(out.proof, in(filecoin::seal_proof(name.substr(0, 64)), "registered_proof"));
+  auto proof = filecoin::seal_proof(name.substr(0, 64));
+  if (!proof) {
+    return fail(ErrorCode::kCorruptInput, "registered_proof: {}", proof.error().message);
+  }
+  out.proof = std::move(*proof);
   CUZK_TRY(const dom::element proofs, in(vanilla_proofs(f[1], out.proof), "vanilla_proofs"));
   CUZK_TRY(out.partitions, in(list<std::vector<filecoin::PorepChallengeProof>>(
                                   proofs,
@@ -316,6 +322,13 @@ Result<filecoin::PorepC1> body(dom::element root) {
   if (c1.proof.number != proof_number) {
     return fail(ErrorCode::kMismatch, "proof_type is {}, but commit1_out is a {}, which is {}",
                 proof_number, c1.proof.name, c1.proof.number);
+  }
+  const filecoin::ReplicaIdentity identity = {filecoin::prover_id_of_actor(sector[0]), sector[1],
+                                              c1.ticket};
+  if (filecoin::replica_id_of(identity, c1.comm_d, c1.proof.porep_id()) != c1.replica_id) {
+    return fail(ErrorCode::kMismatch,
+                "commit1_out: replica_id is not that of miner {} and sector {} beside it",
+                sector[0], sector[1]);
   }
   return c1;
 }

@@ -11,7 +11,7 @@
 #include "base/cpu.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "gpu/device_list.h"
+#include "gpu/runtime.h"
 
 namespace cuzk::cli {
 
@@ -41,15 +41,19 @@ nlohmann::json directory_state(const std::filesystem::path& path) {
 }
 
 nlohmann::json gpu_state() {
-  const gpu::DeviceReport report = gpu::list_devices();
   nlohmann::json devices = nlohmann::json::array();
-  for (const gpu::DeviceInfo& d : report.devices) {
-    devices.push_back({{"index", d.index},
-                       {"name", d.name},
-                       {"memory_bytes", d.memory_bytes},
-                       {"compute_capability", fmt::format("{}.{}", d.major, d.minor)}});
+  for (const gpu::DeviceInfo& d : gpu::list_devices()) {
+    devices.push_back(
+        {{"index", d.index},
+         {"name", d.name},
+         {"uuid", d.uuid},
+         {"memory_bytes", d.memory_bytes},
+         {"multiprocessors", d.multiprocessors},
+         {"compute_capability", fmt::format("{}.{}", d.capability_major, d.capability_minor)}});
   }
-  return {{"built_with_cuda", report.built_with_cuda}, {"note", report.note}, {"devices", devices}};
+  return {{"built_with_cuda", gpu::built_with_cuda()},
+          {"note", gpu::no_device_reason()},
+          {"devices", devices}};
 }
 
 Result<ExitCode> doctor(const CommonOptions& o) {

@@ -30,6 +30,8 @@ struct DeviceInfo {
 bool built_with_cuda();
 // The devices that the driver shows; empty without CUDA, without a driver and without a card.
 std::vector<DeviceInfo> list_devices();
+// Why that list is empty, for a person; empty when there is a device.
+std::string no_device_reason();
 Status use_device(int index);
 
 namespace runtime {

@@ -33,6 +33,14 @@ std::vector<DeviceInfo> list_devices() {
   return out;
 }
 
+std::string no_device_reason() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess) return count ? "" : "the driver shows no device";
+  cudaGetLastError();
+  return cudaGetErrorString(error);
+}
+
 Status use_device(int index) { return check_cuda(cudaSetDevice(index), "choosing a device"); }
 
 namespace runtime {

@@ -12,6 +12,7 @@ auto no_cuda() {
 
 bool built_with_cuda() { return false; }
 std::vector<DeviceInfo> list_devices() { return {}; }
+std::string no_device_reason() { return "built without CUDA (cmake --preset cuda builds with it)"; }
 Status use_device(int) { return no_cuda(); }
 
 namespace runtime {

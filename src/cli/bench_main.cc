@@ -28,29 +28,19 @@ Result<filecoin::SealProof> seal_proof_of(const GenC1Options& o) {
   return filecoin::seal_proof("StackedDrg" + filecoin::sector_size_name(bytes) + "V1_1");
 }
 
-// In a tiny sector a challenged node is at times another one's parent, which the generator refuses:
-// then the next of the seed's own series is tried.
-Result<filecoin::PorepC1> sparse_sector(const filecoin::SealProof& proof, std::uint64_t seed) {
-  constexpr std::uint64_t kTries = 64;
-  auto c1 = filecoin::make_sparse_sector(proof, seed);
-  for (std::uint64_t i = 1; i < kTries && !c1; ++i) {
-    c1 = filecoin::make_sparse_sector(proof, seed + (i << 32));
-  }
-  return c1;
-}
-
 Result<ExitCode> gen_c1(const GenC1Options& o) {
   if (o.seal_proof.empty() == o.sector_size.empty()) {
     return fail(ErrorCode::kInvalidArgument, "give one of --sector-size and --seal-proof");
   }
   CUZK_TRY(const filecoin::SealProof proof, seal_proof_of(o));
-  CUZK_TRY(const filecoin::PorepC1 c1, sparse_sector(proof, o.seed));
+  CUZK_TRY(const filecoin::PorepC1 c1, filecoin::make_sparse_sector(proof, o.seed));
   std::string text;
   if (o.form == "bincode") {
-    const auto bytes = format::write_c1_bincode(c1);
+    CUZK_TRY(const auto bytes, format::write_c1_bincode(c1));
     text.assign(bytes.begin(), bytes.end());
   } else {
-    text = o.form == "envelope" ? format::write_c1_envelope(c1, o.seed) : format::write_c1_json(c1);
+    text = o.form == "envelope" ? format::write_c1_envelope(c1, filecoin::kMadeUpSector)
+                                : format::write_c1_json(c1);
   }
   CUZK_TRY_VOID(write_file_atomically(
       o.output, ByteSpan(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())));

@@ -4,205 +4,266 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <utility>
 
-#include "base/random.h"
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "filecoin/graph.h"
 #include "filecoin/hash.h"
-#include "filecoin/statement.h"
 
 namespace cuzk::filecoin {
 namespace {
 
-using NodeHash = Node (*)(std::span<const Node> children);
-
-Node hash_data(std::span<const Node> children) { return tree_d_node(children[0], children[1]); }
-
-Node hash_poseidon(std::span<const Node> children) {
-  std::vector<Fr> elements;
-  for (const Node& child : children) elements.push_back(*node_to_fr(child));
-  return fr_to_node(poseidon_node(elements));
-}
-
-// A Merkle tree whose leaves are all alike but a few.
-class SparseTree {
+// What nobody computes: a function of the sector's seed and a place, so that two paths that pass
+// the same place agree on it.
+class Filler {
  public:
-  SparseTree(std::vector<std::uint32_t> arities, NodeHash hash, const Node& common,
-             std::map<std::uint64_t, Node> others)
-      : arities_(std::move(arities)) {
-    levels_.push_back({common, std::move(others)});
-    for (const std::uint32_t arity : arities_) {
-      const Level& below = levels_.back();
-      Level level{hash(std::vector<Node>(arity, below.common)), {}};
-      for (const auto& [index, node] : below.others) {
-        const std::uint64_t parent = index / arity;
-        if (level.others.contains(parent)) continue;
-        std::vector<Node> children;
-        for (std::uint32_t i = 0; i < arity; ++i) children.push_back(below.at(parent * arity + i));
-        level.others.emplace(parent, hash(children));
-      }
-      levels_.push_back(std::move(level));
-    }
-  }
+  explicit Filler(std::uint64_t seed) : seed_(seed) {}
 
-  Node root() const { return levels_.back().at(0); }
-  MerkleProof prove(std::uint64_t leaf, const TreeShape& shape) const {
-    MerkleProof proof;
-    proof.kind = shape.top ? MerkleKind::kTop : shape.sub ? MerkleKind::kSub : MerkleKind::kSingle;
-    proof.sub_steps = shape.sub ? 1 : 0;
-    proof.base_steps =
-        static_cast<std::uint32_t>(arities_.size()) - proof.sub_steps - (shape.top ? 1 : 0);
-    proof.root = root();
-    proof.leaf = levels_[0].at(leaf);
-    std::uint64_t index = leaf;
-    for (std::size_t i = 0; i < arities_.size(); ++i) {
-      MerkleStep step;
-      step.index = index % arities_[i];
-      const std::uint64_t first = index - step.index;
-      for (std::uint32_t c = 0; c < arities_[i]; ++c) {
-        if (c != step.index) step.siblings.push_back(levels_[i].at(first + c));
-      }
-      proof.path.push_back(std::move(step));
-      index /= arities_[i];
-    }
-    return proof;
+  Node at(std::string_view what, std::uint32_t level, std::uint64_t index) const {
+    std::array<std::uint8_t, 20> place;
+    store_le(place.data(), seed_);
+    store_le(place.data() + 8, level);
+    store_le(place.data() + 12, index);
+    Node node;
+    Blake2b hash(node.size());
+    hash.update({reinterpret_cast<const std::uint8_t*>(what.data()), what.size()});
+    hash.update(place);
+    hash.finish(node);
+    node[31] &= 0x3f;  // below the modulus
+    return node;
   }
 
  private:
-  struct Level {
-    Node common{};
-    std::map<std::uint64_t, Node> others;
-    const Node& at(std::uint64_t i) const {
-      const auto it = others.find(i);
-      return it == others.end() ? common : it->second;
+  std::uint64_t seed_;
+};
+
+// How the paths of a tree go: arities from the leaves up, and what the levels are called.
+struct TreeForm {
+  std::vector<std::uint32_t> arities;
+  TreeShape shape;
+};
+
+// `at(level, index)` is a node of the tree; level 0 is that of the leaves.
+template <class At>
+MerkleProof prove_path(const TreeForm& form, std::uint64_t leaf_index, At&& at) {
+  MerkleProof proof;
+  const auto levels = static_cast<std::uint32_t>(form.arities.size());
+  const TreeShape& shape = form.shape;
+  proof.kind = shape.top ? MerkleKind::kTop : shape.sub ? MerkleKind::kSub : MerkleKind::kSingle;
+  proof.sub_steps = shape.sub ? 1 : 0;
+  proof.base_steps = levels - proof.sub_steps - (shape.top ? 1 : 0);
+  proof.root = at(levels, 0);
+  proof.leaf = at(0, leaf_index);
+  std::uint64_t index = leaf_index;
+  for (std::uint32_t level = 0; level < levels; ++level) {
+    const std::uint32_t arity = form.arities[level];
+    MerkleStep step;
+    step.index = index % arity;
+    for (std::uint32_t i = 0; i < arity; ++i) {
+      if (i != step.index) step.siblings.push_back(at(level, index - step.index + i));
     }
-  };
-  std::vector<std::uint32_t> arities_;
-  std::vector<Level> levels_;
-};
-
-// What an unchallenged node's column is, and what follows for a challenged one.
-struct Columns {
-  std::vector<Node> common;  // one for each layer
-  std::map<std::uint32_t, std::vector<Node>> challenged;
-
-  const std::vector<Node>& at(std::uint32_t node) const {
-    const auto it = challenged.find(node);
-    return it == challenged.end() ? common : it->second;
+    proof.path.push_back(std::move(step));
+    index /= arity;
   }
-};
-
-// The 37 labels that `node`'s label at `layer` depends on, when its parents have common columns.
-std::vector<Node> label_parents(const Columns& columns, std::uint32_t layer) {
-  std::vector<Node> own(kDrgParents, columns.common[layer - 1]);
-  if (layer > 1) own.insert(own.end(), kExpanderParents, columns.common[layer - 2]);
-  std::vector<Node> all;
-  for (std::size_t i = 0; i < kLabelParents; ++i) all.push_back(own[i % own.size()]);
-  return all;
+  return proof;
 }
 
-Node hash_column(const std::vector<Node>& rows) { return hash_poseidon(rows); }
+// The tree over the data, which must be complete before anybody knows what will be opened: the
+// replica id hangs on its root, and the challenges on that. So the data are one piece repeated.
+class DataTree {
+ public:
+  DataTree(std::uint64_t nodes, const Filler& filler) {
+    form_.shape = {2, 0, 0};
+    form_.arities.assign(static_cast<std::size_t>(std::countr_zero(nodes)), 2);
+    std::vector<Node> level(std::min<std::uint64_t>(nodes, kPieceNodes));
+    for (std::size_t i = 0; i < level.size(); ++i) level[i] = filler.at("data", 0, i);
+    for (std::size_t l = 0; l < form_.arities.size(); ++l) {
+      std::vector<Node> above(std::max<std::size_t>(1, level.size() / 2));
+      for (std::size_t i = 0; i < above.size(); ++i) {
+        above[i] = tree_d_node(level[2 * i % level.size()], level[(2 * i + 1) % level.size()]);
+      }
+      levels_.push_back(std::exchange(level, std::move(above)));
+    }
+    levels_.push_back(std::move(level));
+  }
 
-struct Trees {
-  SparseTree data, columns, replica;
+  const Node& at(std::uint32_t level, std::uint64_t index) const {
+    return levels_[level][index % levels_[level].size()];
+  }
+  const Node& root() const { return levels_.back()[0]; }
+  MerkleProof prove(std::uint64_t leaf) const {
+    return prove_path(form_, leaf, [&](auto level, auto index) { return at(level, index); });
+  }
+
+ private:
+  static constexpr std::uint64_t kPieceNodes = 1024;
+  TreeForm form_;
+  std::vector<std::vector<Node>> levels_;  // the distinct nodes of each
+};
+
+// A Poseidon tree of which some leaves are known; every subtree without them is a random root.
+class SparseTree {
+ public:
+  SparseTree(TreeForm form, std::string_view name, const Filler& filler,
+             std::map<std::uint64_t, Node> leaves)
+      : form_(std::move(form)), name_(name), filler_(filler) {
+    levels_.push_back(std::move(leaves));
+    for (std::uint32_t level = 0; level < form_.arities.size(); ++level) {
+      const std::uint32_t arity = form_.arities[level];
+      std::map<std::uint64_t, Node> above;
+      for (const auto& [index, unused] : levels_[level]) {
+        const std::uint64_t parent = index / arity;
+        if (above.contains(parent)) continue;
+        std::vector<Fr> children;
+        for (std::uint32_t i = 0; i < arity; ++i) {
+          children.push_back(*node_to_fr(at(level, parent * arity + i)));
+        }
+        above.emplace(parent, fr_to_node(poseidon_node(children)));
+      }
+      levels_.push_back(std::move(above));
+    }
+  }
+
+  const Node& root() const { return levels_.back().at(0); }
+  MerkleProof prove(std::uint64_t leaf) const {
+    return prove_path(form_, leaf, [&](auto level, auto index) { return at(level, index); });
+  }
+
+ private:
+  Node at(std::uint32_t level, std::uint64_t index) const {
+    const auto it = levels_[level].find(index);
+    return it == levels_[level].end() ? filler_.at(name_, level, index) : it->second;
+  }
+
+  TreeForm form_;
+  std::string_view name_;
+  Filler filler_;
+  std::vector<std::map<std::uint64_t, Node>> levels_;
 };
 
 class SectorMaker {
  public:
   SectorMaker(const SealProof& proof, std::uint64_t seed)
-      : shape_(proof.shape), graph_(shape_.nodes(), proof.porep_id(), proof.api) {
-    SeededRandom rng(seed);
-    const auto random_node = [&] { return fr_to_node(Fr::random(rng)); };
+      : shape_(proof.shape),
+        graph_(shape_.nodes(), proof.porep_id(), proof.api),
+        filler_(seed),
+        data_(shape_.nodes(), filler_) {
     c1_.proof = proof;
-    c1_.replica_id = random_node();
-    c1_.replica_id[31] &= 0x3f;
-    rng.fill(c1_.seed);
-    rng.fill(c1_.ticket);
-    data_leaf_ = random_node();
-    replica_leaf_ = random_node();
-    for (std::uint32_t i = 0; i < shape_.layers; ++i) columns_.common.push_back(random_node());
+    c1_.seed = filler_.at("seed", 0, 0);
+    c1_.ticket = filler_.at("ticket", 0, 0);
+    c1_.comm_d = data_.root();
+    c1_.replica_id = replica_id_of({prover_id_of_actor(kMadeUpActor), kMadeUpSector, c1_.ticket},
+                                   c1_.comm_d, proof.porep_id());
   }
 
   Result<PorepC1> make() {
-    CUZK_TRY_VOID(choose());
-    const Trees trees = plant();
-    c1_.comm_d = trees.data.root();
-    comm_c_ = trees.columns.root();
-    c1_.comm_r = fr_to_node(comm_r_of(*node_to_fr(comm_c_), *node_to_fr(trees.replica.root())));
-    for (const auto& nodes : challenges_) {
+    CUZK_TRY_VOID(choose_nodes());
+    label_nodes();
+    const SparseTree columns = column_tree();
+    const SparseTree replica = replica_tree();
+    c1_.comm_r = fr_to_node(comm_r_of(*node_to_fr(columns.root()), *node_to_fr(replica.root())));
+    for (std::uint32_t p = 0; p < c1_.proof.partitions; ++p) {
+      CUZK_TRY(const auto nodes, porep_challenges(PorepStatement::of(c1_), p));
       auto& partition = c1_.partitions.emplace_back();
-      for (const std::uint32_t node : nodes) partition.push_back(prove(trees, node));
+      for (const std::uint32_t node : nodes) partition.push_back(prove(columns, replica, node));
     }
     return std::move(c1_);
   }
 
  private:
-  // Fixes the challenges and labels the challenged nodes.
-  Status choose() {
+  // Which nodes will be challenged; all of them where that hangs on the labels.
+  Status choose_nodes() {
     if (c1_.proof.feature != PorepFeature::kNone) {
-      return fail(ErrorCode::kInvalidArgument, "sparse sector: the challenges of {} need comm_r",
-                  c1_.proof.name);
-    }
-    const PorepStatement statement = PorepStatement::of(c1_);
-    for (std::uint32_t p = 0; p < c1_.proof.partitions; ++p) {
-      CUZK_TRY(auto nodes, porep_challenges(statement, p));
-      challenges_.push_back(std::move(nodes));
-    }
-    for (const auto& nodes : challenges_) {
-      for (const std::uint32_t node : nodes) columns_.challenged[node] = labels(node);
-    }
-    for (const auto& [node, rows] : columns_.challenged) {
-      const auto is_challenged = [&](std::uint32_t n) { return columns_.challenged.contains(n); };
-      const auto drg = graph_.drg_parents(node);
-      const auto expander = graph_.expander_parents(node);
-      if (std::any_of(drg.begin(), drg.end(), is_challenged) ||
-          std::any_of(expander.begin(), expander.end(), is_challenged)) {
+      if (shape_.sector_bytes > kMaxMadeUpSealedBytes) {
         return fail(ErrorCode::kInvalidArgument,
-                    "sparse sector: a parent of node {} is challenged too", node);
+                    "the challenges of {} follow from comm_r, so that the whole sector would have "
+                    "to be sealed: offered up to {}",
+                    c1_.proof.name, sector_size_name(kMaxMadeUpSealedBytes));
       }
+      for (std::uint32_t node = 0; node < shape_.nodes(); ++node) challenged_.insert(node);
+      return {};
+    }
+    for (std::uint32_t p = 0; p < c1_.proof.partitions; ++p) {
+      CUZK_TRY(const auto nodes, porep_challenges(PorepStatement::of(c1_), p));
+      challenged_.insert(nodes.begin(), nodes.end());
     }
     return {};
   }
 
-  std::vector<Node> labels(std::uint32_t node) const {
-    std::vector<Node> rows;
+  // Random labels for the parents, then the challenged nodes' own. A label needs its layer's
+  // earlier nodes and any of the layer below, so this order serves challenged parents too.
+  void label_nodes() {
+    const auto open = [&](std::uint32_t node) {
+      std::vector<Node>& rows = rows_[node];
+      for (std::uint32_t i = 0; rows.size() < shape_.layers; ++i) {
+        rows.push_back(filler_.at("label", i, node));
+      }
+    };
+    for (const std::uint32_t node : challenged_) {
+      open(node);
+      for (const std::uint32_t parent : graph_.drg_parents(node)) open(parent);
+      for (const std::uint32_t parent : graph_.expander_parents(node)) open(parent);
+    }
     for (std::uint32_t layer = 1; layer <= shape_.layers; ++layer) {
-      rows.push_back(create_label(c1_.replica_id, layer, node, label_parents(columns_, layer)));
+      for (const std::uint32_t node : challenged_) {
+        rows_.at(node)[layer - 1] =
+            create_label(c1_.replica_id, layer, node, label_parents(node, layer));
+      }
     }
-    return rows;
   }
 
-  Trees plant() const {
-    std::map<std::uint64_t, Node> column_leaves, replica_leaves;
-    for (const auto& [node, rows] : columns_.challenged) {
-      column_leaves[node] = hash_column(rows);
-      replica_leaves[node] = fr_to_node(*node_to_fr(rows.back()) + *node_to_fr(data_leaf_));
+  std::vector<Node> label_parents(std::uint32_t node, std::uint32_t layer) const {
+    std::vector<Node> parents;
+    if (node == 0) return parents;
+    for (const std::uint32_t p : graph_.drg_parents(node)) {
+      parents.push_back(rows_.at(p)[layer - 1]);
     }
-    const std::vector<std::uint32_t> binary(
-        static_cast<std::size_t>(std::countr_zero(shape_.nodes())), 2);
-    return {
-        SparseTree(binary, hash_data, data_leaf_, {}),
-        SparseTree(shape_.path_arities(), hash_poseidon, hash_column(columns_.common),
-                   std::move(column_leaves)),
-        SparseTree(shape_.path_arities(), hash_poseidon, replica_leaf_, std::move(replica_leaves))};
+    if (layer > 1) {
+      for (const std::uint32_t p : graph_.expander_parents(node)) {
+        parents.push_back(rows_.at(p)[layer - 2]);
+      }
+    }
+    for (std::size_t i = 0; parents.size() < kLabelParents; ++i) parents.push_back(parents[i]);
+    return parents;
   }
 
-  ColumnProof column(const Trees& trees, std::uint32_t node) const {
-    return {node, columns_.at(node), trees.columns.prove(node, shape_.tree)};
+  TreeForm poseidon_form() const { return {shape_.path_arities(), shape_.tree}; }
+
+  SparseTree column_tree() const {
+    std::map<std::uint64_t, Node> leaves;
+    for (const auto& [node, rows] : rows_) {
+      std::vector<Fr> elements;
+      for (const Node& row : rows) elements.push_back(*node_to_fr(row));
+      leaves.emplace(node, fr_to_node(column_hash(elements)));
+    }
+    return {poseidon_form(), "column tree", filler_, std::move(leaves)};
   }
 
-  PorepChallengeProof prove(const Trees& trees, std::uint32_t node) const {
+  SparseTree replica_tree() const {
+    std::map<std::uint64_t, Node> leaves;
+    for (const std::uint32_t node : challenged_) {
+      const Fr key = *node_to_fr(rows_.at(node).back());
+      leaves.emplace(node, fr_to_node(key + *node_to_fr(data_.at(0, node))));
+    }
+    return {poseidon_form(), "replica tree", filler_, std::move(leaves)};
+  }
+
+  PorepChallengeProof prove(const SparseTree& columns, const SparseTree& replica,
+                            std::uint32_t node) const {
+    const auto column = [&](std::uint32_t n) {
+      return ColumnProof{n, rows_.at(n), columns.prove(n)};
+    };
     PorepChallengeProof proof;
-    proof.comm_d_proof = trees.data.prove(node, {2, 0, 0});
-    proof.comm_r_last_proof = trees.replica.prove(node, shape_.tree);
-    proof.c_x = column(trees, node);
-    for (const std::uint32_t parent : graph_.drg_parents(node)) {
-      proof.drg_parents.push_back(column(trees, parent));
-    }
-    for (const std::uint32_t parent : graph_.expander_parents(node)) {
-      proof.exp_parents.push_back(column(trees, parent));
+    proof.comm_d_proof = data_.prove(node);
+    proof.comm_r_last_proof = replica.prove(node);
+    proof.c_x = column(node);
+    for (const std::uint32_t p : graph_.drg_parents(node)) proof.drg_parents.push_back(column(p));
+    for (const std::uint32_t p : graph_.expander_parents(node)) {
+      proof.exp_parents.push_back(column(p));
     }
     for (std::uint32_t layer = 1; layer <= shape_.layers; ++layer) {
-      proof.labeling.push_back({label_parents(columns_, layer), layer, node});
+      proof.labeling.push_back({label_parents(node, layer), layer, node});
     }
     proof.encoding = proof.labeling.back();
     return proof;
@@ -210,10 +271,11 @@ class SectorMaker {
 
   PorepShape shape_;
   SectorGraph graph_;
+  Filler filler_;
+  DataTree data_;
   PorepC1 c1_;
-  Node comm_c_{}, data_leaf_{}, replica_leaf_{};
-  Columns columns_;
-  std::vector<std::vector<std::uint32_t>> challenges_;
+  std::set<std::uint32_t> challenged_;
+  std::map<std::uint32_t, std::vector<Node>> rows_;  // of every opened node, layer 1 first
 };
 
 }  // namespace

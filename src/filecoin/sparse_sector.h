@@ -1,23 +1,35 @@
 #pragma once
 // A made-up sector of any size with valid vanilla proofs, for tests and benchmarks of shapes that
-// are too large to seal: all of its nodes are alike but the challenged ones.
+// are too large to seal.
 //
-// Every hash, path, label and commitment in it is right, and challenges and parents are those of
-// its statement; it was only never sealed, for the parents' labels are no labels.
+// Only what the challenges open is made: the labels of challenged nodes follow from their parents'
+// as sealing says, the parents' own labels and everything beside a path are random. So every hash,
+// path, label, encoding and commitment holds, replica id, challenges and parents are those of the
+// statement, and yet nobody sealed anything.
 //
-// Shape:   the sector must be so large that no challenged node is another one's parent (8 MiB and
-//          more; smaller ones by luck).
-// Cost:    32 GiB, 10 partitions: under a second.
+// Where the challenges follow from comm_r (synthetic and non-interactive proofs) all nodes are made
+// as if challenged: that is sealing, and offered for small sectors only.
+//
+// Cost:    32 GiB, 10 partitions: about two seconds on one core, some 30 MB.
 // Threads: pure function.
 
 #include <cstdint>
 
+#include "filecoin/statement.h"
 #include "filecoin/vanilla.h"
 
 namespace cuzk::filecoin {
 
-// Errors: kInvalidArgument when a challenged node is a parent of another, or the proof's challenges
-//         depend on comm_r (synthetic, non-interactive).
+// Of every made-up sector; with its ticket and comm_d it gives its replica id.
+inline constexpr std::uint64_t kMadeUpActor = 1000;
+inline constexpr std::uint64_t kMadeUpSector = 1;
+
+// The largest sector with synthetic or non-interactive challenges.
+inline constexpr std::uint64_t kMaxMadeUpSealedBytes = std::uint64_t{32} << 10;
+
+// The same proof and seed give the same sector.
+// Errors: kInvalidArgument when the challenges follow from comm_r and the sector is larger than
+//         kMaxMadeUpSealedBytes.
 Result<PorepC1> make_sparse_sector(const SealProof& proof, std::uint64_t seed);
 
 }  // namespace cuzk::filecoin

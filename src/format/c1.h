@@ -36,8 +36,9 @@ Result<filecoin::PorepC1> parse_c1_inner_bincode(ByteSpan bytes, std::string_vie
 // Byte for byte what serde_json makes of the same value.
 std::string write_c1_json(const filecoin::PorepC1& c1);
 std::string write_c1_envelope(const filecoin::PorepC1& c1, std::uint64_t sector);
-// The whole value, and only its vanilla proofs (Vec<Vec<Proof>>).
-std::vector<std::uint8_t> write_c1_bincode(const filecoin::PorepC1& c1);
+// kInvalidArgument for a size without registered number: the form has no name for it.
+Result<std::vector<std::uint8_t>> write_c1_bincode(const filecoin::PorepC1& c1);
+// Only the vanilla proofs (Vec<Vec<Proof>>).
 std::vector<std::uint8_t> write_vanilla_bincode(const filecoin::PorepC1& c1);
 
 // Vec<Vec<Proof>> alone; nothing about its shape is checked but its bytes.

@@ -261,7 +261,12 @@ Result<filecoin::PorepC1> parse_c1_bincode(ByteSpan bytes, std::string_view what
 
 }  // namespace internal
 
-std::vector<std::uint8_t> write_c1_bincode(const filecoin::PorepC1& c1) {
+Result<std::vector<std::uint8_t>> write_c1_bincode(const filecoin::PorepC1& c1) {
+  CUZK_TRY(const filecoin::SealProof registered, filecoin::seal_proof(c1.proof.number));
+  if (registered.name != c1.proof.name) {
+    return fail(ErrorCode::kInvalidArgument, "{} has no registered number, which bincode needs",
+                c1.proof.name);
+  }
   Writer w;
   w.integer<std::uint32_t>(c1.proof.number);
   w.integer<std::uint32_t>(c1.proof.number % 5);

@@ -98,7 +98,7 @@ TEST(C1Bincode, EqualsTheReferencesVanillaProofs) {
 TEST(C1Bincode, RoundTripsAndTheInnerFormNeedsItsProof) {
   const std::string text = golden("porep_2kib_v1_1.c1.json");
   const filecoin::PorepC1 c1 = parsed(text);
-  const auto bytes = write_c1_bincode(c1);
+  const auto bytes = *write_c1_bincode(c1);
   const auto again = parse_c1(bytes, "test");
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(write_c1_json(*again) == text);
@@ -109,6 +109,12 @@ TEST(C1Bincode, RoundTripsAndTheInnerFormNeedsItsProof) {
   EXPECT_TRUE(write_c1_json(*older) == text);
   EXPECT_FALSE(parse_c1_inner_bincode(inner, "test", *filecoin::seal_proof(8)));
   EXPECT_FALSE(parse_c1(inner, "test"));
+}
+
+TEST(C1Bincode, SizesWithoutNumberCannotBeWritten) {
+  const filecoin::PorepC1 c1 = parsed(golden("c1_16kib_v1_1.c1.json"));
+  ASSERT_FALSE(write_c1_bincode(c1));
+  EXPECT_NE(write_c1_bincode(c1).error().message.find("StackedDrg16KiBV1_1"), std::string::npos);
 }
 
 TEST(C1Bincode, RealRequestOf8MiBIsReadWithItsReplicaId) {
@@ -329,7 +335,7 @@ TEST(C1, CutAnywhereIsRefused) {
   for (std::size_t n = 0; n < json.size(); n += 7) {
     EXPECT_FALSE(parse_c1(bytes_of(json).first(n), "cut")) << n;
   }
-  const auto bincode = write_c1_bincode(parsed(json));
+  const auto bincode = *write_c1_bincode(parsed(json));
   for (std::size_t n = 0; n < bincode.size(); ++n) {
     EXPECT_FALSE(parse_c1(ByteSpan(bincode).first(n), "cut")) << n;
   }
@@ -340,13 +346,13 @@ TEST(C1, AnythingLeftOverIsRefused) {
   refusal(json + "x");
   refusal(json + "{}");
   refusal(json + std::string(1, '\0'));
-  auto bincode = write_c1_bincode(parsed(json));
+  auto bincode = *write_c1_bincode(parsed(json));
   bincode.push_back(0);
   EXPECT_FALSE(parse_c1(bincode, "long"));
 }
 
 TEST(C1Bincode, DeclaredCountsBeyondTheFileAreRefused) {
-  const auto bincode = write_c1_bincode(parsed(golden("porep_2kib_v1_1.c1.json")));
+  const auto bincode = *write_c1_bincode(parsed(golden("porep_2kib_v1_1.c1.json")));
   // Every aligned place that could be a count: nothing may be allocated from it.
   for (std::size_t at = 0; at + 8 <= bincode.size(); at += 4) {
     auto bad = bincode;
@@ -362,7 +368,7 @@ TEST(C1Bincode, DeclaredCountsBeyondTheFileAreRefused) {
 }
 
 TEST(C1Bincode, UnknownTagsAreRefused) {
-  const auto bincode = write_c1_bincode(parsed(golden("porep_2kib_v1_1.c1.json")));
+  const auto bincode = *write_c1_bincode(parsed(golden("porep_2kib_v1_1.c1.json")));
   const auto with = [&](std::size_t at, std::uint32_t tag) {
     auto bad = bincode;
     store_le(bad.data() + at, tag);

@@ -121,7 +121,7 @@ TEST(VanillaCheck, AnyFlippedBitOfTheBincodeIsRefused) {
   Tasks tasks;
   SeededRandom random(12);
   const Golden golden("porep_2kib_v1_1");
-  const auto bincode = write_c1_bincode(golden.c1);
+  const auto bincode = *write_c1_bincode(golden.c1);
   // Each node has a byte among these.
   for (std::size_t at = 0; at < bincode.size(); at += 1 + random.next_u64() % 31) {
     auto bad = bincode;

@@ -1,11 +1,47 @@
 #include "format/parameters_json.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/bytes.h"
 
 namespace cuzk::format {
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+Result<std::string> text_field(dom::object entry, const char* key) {
+  std::string_view value;
+  if (entry[key].get(value)) {
+    return fail(ErrorCode::kCorruptInput, "{}: expected a string", key);
+  }
+  return std::string(value);
+}
+
+Result<ParameterFile> parse_entry(std::string_view name, dom::element value) {
+  dom::object entry;
+  // Three keys, of which each of three is found below: none stands twice, none is unknown.
+  if (value.get(entry) || entry.size() != 3) {
+    return fail(ErrorCode::kCorruptInput, "expected an object of cid, digest and sector_size");
+  }
+  ParameterFile file;
+  file.name = name;
+  CUZK_TRY(file.cid, text_field(entry, "cid"));
+  CUZK_TRY(file.digest, text_field(entry, "digest"));
+  if (file.digest.size() != 32 || !from_hex(file.digest)) {
+    return fail(ErrorCode::kCorruptInput, "digest: expected 32 hexadecimal digits, found \"{}\"",
+                file.digest.substr(0, 64));
+  }
+  if (entry["sector_size"].get(file.sector_bytes)) {
+    return fail(ErrorCode::kCorruptInput, "sector_size: expected a whole number");
+  }
+  return file;
+}
+
+}  // namespace
 
 const ParameterFile* ParameterList::find(std::string_view name) const {
   const auto it = std::find_if(files.begin(), files.end(),
@@ -13,41 +49,24 @@ const ParameterFile* ParameterList::find(std::string_view name) const {
   return it == files.end() ? nullptr : &*it;
 }
 
-namespace {
-
-Result<ParameterFile> parse_entry(const std::string& name, const nlohmann::ordered_json& entry) {
-  ParameterFile file;
-  file.name = name;
-  if (!entry.is_object() || !entry.contains("cid") || !entry.contains("digest") ||
-      !entry.contains("sector_size") || entry.size() != 3) {
-    return fail(ErrorCode::kCorruptInput, "expected an object of cid, digest and sector_size");
-  }
-  if (!entry["cid"].is_string() || !entry["digest"].is_string()) {
-    return fail(ErrorCode::kCorruptInput, "cid and digest must be strings");
-  }
-  file.cid = entry["cid"].get<std::string>();
-  file.digest = entry["digest"].get<std::string>();
-  if (file.digest.size() != 32 || !from_hex(file.digest)) {
-    return fail(ErrorCode::kCorruptInput, "digest: expected 32 hexadecimal digits, found '{}'",
-                file.digest.substr(0, 64));
-  }
-  if (!entry["sector_size"].is_number_unsigned()) {
-    return fail(ErrorCode::kCorruptInput, "sector_size must be a whole number");
-  }
-  file.sector_bytes = entry["sector_size"].get<std::uint64_t>();
-  return file;
-}
-
-}  // namespace
-
 Result<ParameterList> parse_parameter_list(std::string_view text, std::string_view what) {
-  const auto json = nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr, false);
-  if (!json.is_object()) {
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
+                simdjson::error_message(error));
+  }
+  dom::object entries;
+  if (root.get(entries)) {
     return fail(ErrorCode::kCorruptInput, "{}: expected a JSON object of file names", what);
   }
   ParameterList list;
-  for (const auto& [name, entry] : json.items()) {
-    auto file = parse_entry(name, entry);
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : entries) {
+    if (!seen.insert(name).second) {
+      return fail(ErrorCode::kCorruptInput, "{}: {} stands twice", what, name);
+    }
+    auto file = parse_entry(name, value);
     if (!file) return fail(file.error().in(fmt::format("{}: {}", what, name)));
     list.files.push_back(std::move(*file));
   }

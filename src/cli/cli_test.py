@@ -77,7 +77,7 @@ class Cli(unittest.TestCase):
         self.expect(4, self.prove(self.file("seed", json.dumps(c1).encode())), "challenge")
 
     def test_missing_and_insecure_keys(self):
-        self.expect(3, self.prove(C1), "no parameters for 2KiB", "insecure-dev")
+        self.expect(3, self.prove(C1), "no parameters for PoRep 2KiB", "insecure-dev")
         self.expect(7, run("params", "setup", "--sector-size", "2KiB", "--params", self.dir),
                     "can forge proofs")
         self.expect(2, run("params", "setup", "--sector-size", "3KiB", "--insecure-dev"), "3KiB")

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/session.h"
+#include "engine/catalog.h"
 #include "engine/porep.h"
 #include "r1cs/digest.h"
 #include "r1cs/eval.h"
@@ -18,20 +19,19 @@ namespace {
 
 struct CircuitOptions {
   CommonOptions common;
+  std::string kind = "porep";
   std::string sector_size;
   std::string c1;
   std::string porep_id;
   bool digest = false;
 };
 
-nlohmann::json describe(const engine::CompiledCircuit& c, const filecoin::PorepShape& shape) {
+nlohmann::json describe(const engine::CompiledCircuit& c, const filecoin::CircuitSpec& spec) {
   const auto& r = c.r1cs;
   const TermCounts nnz = count_terms(r);
   return {{"name", r.name},
-          {"parameter_stem", shape.parameter_stem()},
-          {"tree", shape.tree.name()},
-          {"layers", shape.layers},
-          {"challenges_per_partition", shape.challenges_per_partition},
+          {"parameter_stem", spec.stem},
+          {"identifier", spec.identifier},
           {"rows", r.num_rows},
           {"rows_with_inputs", r.num_rows_with_inputs()},
           {"inputs_including_one", r.num_inputs},
@@ -48,23 +48,13 @@ nlohmann::json describe(const engine::CompiledCircuit& c, const filecoin::PorepS
           {"from_cache", c.from_cache}};
 }
 
-void print_flat(const nlohmann::json& object, const std::string& prefix = "") {
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_object()) {
-      print_flat(value, prefix + key + ".");
-    } else {
-      std::printf("%-26s %s\n", (prefix + key).c_str(), value.dump().c_str());
-    }
-  }
-}
-
 Result<ExitCode> circuit_info(const CircuitOptions& o) {
   CUZK_TRY(const std::uint64_t bytes, filecoin::parse_sector_size(o.sector_size));
-  CUZK_TRY(const filecoin::PorepShape shape, filecoin::porep_shape(bytes));
+  CUZK_TRY(const filecoin::CircuitSpec spec, engine::find_circuit(o.kind, bytes));
   CUZK_TRY(auto session, Session::start(o.common, {{"compile", 1}, {"r1cs_digest", 5}}, 1));
   engine::CircuitStore circuits(o.common.cache_directory());
-  CUZK_TRY(const auto circuit, circuits.porep(session->context(), shape));
-  nlohmann::json out = describe(*circuit, shape);
+  CUZK_TRY(const auto circuit, circuits.get(session->context(), spec));
+  nlohmann::json out = describe(*circuit, spec);
   if (o.digest) {
     auto span = session->timeline().span("r1cs_digest");
     out["r1cs_blake2b256"] = to_hex(r1cs_digest(circuit->r1cs));
@@ -72,23 +62,19 @@ Result<ExitCode> circuit_info(const CircuitOptions& o) {
   CUZK_TRY_VOID(session->finish());
   out["timing"] = session->timeline().key_values();
   out["peak_resident_bytes"] = Session::peak_resident_bytes();
-  if (o.common.json) {
-    std::printf("%s\n", out.dump(2).c_str());
-  } else {
-    print_flat(out);
-  }
+  print_report(o.common, out);
   return kOk;
 }
 
 Result<ExitCode> circuit_check(const CircuitOptions& o) {
   CUZK_TRY(auto session, Session::start(o.common, {{"synthesize", 1}, {"satisfy", 2}}, 1));
-  engine::PorepRequest request;
-  request.c1 = o.c1;
+  engine::PorepClaim claim;
   if (!o.porep_id.empty()) {
-    CUZK_TRY(request.porep_id, parse_node(o.porep_id, "--porep-id"));
+    CUZK_TRY(claim.porep_id, parse_node(o.porep_id, "--porep-id"));
   }
+  CUZK_TRY(const engine::PorepJob porep, engine::parse_porep(session->context(), o.c1, claim));
   engine::CircuitStore circuits(o.common.cache_directory());
-  const auto report = engine::check_porep_satisfied(session->context(), circuits, request);
+  const auto report = engine::check_satisfied(session->context(), circuits, porep.job);
   CUZK_TRY_VOID(session->finish());
   if (!report) return fail(report.error());
   const nlohmann::json out = {{"c1", o.c1},
@@ -99,11 +85,7 @@ Result<ExitCode> circuit_check(const CircuitOptions& o) {
                               {"full_scalars", report->full_scalars},
                               {"timing", session->timeline().key_values()},
                               {"peak_resident_bytes", Session::peak_resident_bytes()}};
-  if (o.common.json) {
-    std::printf("%s\n", out.dump(2).c_str());
-  } else {
-    print_flat(out);
-  }
+  print_report(o.common, out);
   return kOk;
 }
 
@@ -114,8 +96,9 @@ void add_circuit(CLI::App& app, Runner& run) {
   circuit->require_subcommand(1);
   auto info_options = std::make_shared<CircuitOptions>();
   CLI::App* info =
-      circuit->add_subcommand("info", "Compile the PoRep circuit of a sector size and count");
+      circuit->add_subcommand("info", "Compile the circuit of a sector size and count");
   info->add_option("--sector-size", info_options->sector_size, "E.g. 2KiB or 32GiB")->required();
+  add_kind(*info, info_options->kind);
   info->add_flag("--digest", info_options->digest,
                  "Also the BLAKE2b digest of the expanded rows (a minute at 32 GiB)");
   info_options->common.add_resources(*info);

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/session.h"
+#include "engine/catalog.h"
 #include "engine/parameters.h"
 
 namespace cuzk::cli {
@@ -16,6 +17,7 @@ namespace {
 
 struct ParamsOptions {
   CommonOptions common;
+  std::string kind = "porep";
   std::string sector_size;
   std::string file;
   std::optional<std::uint64_t> seed;
@@ -99,12 +101,12 @@ Result<ExitCode> setup_params(const ParamsOptions& o) {
         "Say --insecure-dev to make it all the same");
   }
   CUZK_TRY(const std::uint64_t bytes, filecoin::parse_sector_size(o.sector_size));
-  CUZK_TRY(const filecoin::PorepShape shape, filecoin::porep_shape(bytes));
+  CUZK_TRY(const filecoin::CircuitSpec spec, engine::find_circuit(o.kind, bytes));
   CUZK_TRY(auto session, Session::start(o.common, setup_stage_shares(), 1));
   engine::CircuitStore circuits(o.common.cache_directory());
-  CUZK_TRY(const auto circuit, circuits.porep(session->context(), shape));
+  CUZK_TRY(const auto circuit, circuits.get(session->context(), spec));
   const engine::ParameterStore store(o.common.parameter_directory());
-  const auto files = store.make_insecure_dev(session->context(), shape, *circuit, o.seed);
+  const auto files = store.make_insecure_dev(session->context(), spec, *circuit, o.seed);
   CUZK_TRY_VOID(session->finish());
   if (!files) return fail(files.error());
   if (o.common.json) {
@@ -148,6 +150,7 @@ void add_params(CLI::App& app, Runner& run) {
   check_options->common.add_resources(*check);
   auto [setup, setup_options] = add("setup", "Make a development key (insecure)", setup_params);
   setup->add_option("--sector-size", setup_options->sector_size, "E.g. 2KiB or 8MiB")->required();
+  add_kind(*setup, setup_options->kind);
   setup->add_flag("--insecure-dev", setup_options->insecure_dev,
                   "I know that whoever makes this key can forge proofs under it");
   setup->add_option("--seed", setup_options->seed, "Reproducible toxic waste (for tests)");

@@ -2,11 +2,36 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "engine/catalog.h"
 #include "engine/circuits.h"
 
 namespace cuzk::cli {
+
+namespace {
+
+void print_flat(const nlohmann::json& object, const std::string& prefix = "") {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      print_flat(value, prefix + key + ".");
+    } else {
+      std::printf("%-26s %s\n", (prefix + key).c_str(), value.dump().c_str());
+    }
+  }
+}
+
+}  // namespace
+
+void print_report(const CommonOptions& common, const nlohmann::json& report) {
+  if (common.json) {
+    std::printf("%s\n", report.dump(2).c_str());
+  } else {
+    print_flat(report);
+  }
+}
 
 void CommonOptions::add_output(CLI::App& app) {
   app.add_flag("--json", json, "Print one JSON object on standard output");
@@ -74,6 +99,14 @@ Result<filecoin::Node> parse_node(const std::string& text, std::string_view opti
   filecoin::Node node;
   std::copy(bytes->begin(), bytes->end(), node.begin());
   return node;
+}
+
+void add_kind(CLI::App& app, std::string& kind) {
+  std::vector<std::string> names;
+  for (const std::string_view name : engine::proof_kinds()) names.emplace_back(name);
+  app.add_option("--kind", kind, "Which proof's circuit")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
 }
 
 void add_porep_id(CLI::App& app, std::string& text) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -37,6 +38,12 @@ Result<std::size_t> parse_bytes(const std::string& text, std::string_view what);
 
 // 64 hexadecimal digits.
 Result<filecoin::Node> parse_node(const std::string& text, std::string_view option);
+
+// A flat list of names and values, or with --json the object as it is.
+void print_report(const CommonOptions& common, const nlohmann::json& report);
+
+// --kind: which of the engine's proof kinds.
+void add_kind(CLI::App& app, std::string& kind);
 
 // --porep-id, for networks of one's own.
 void add_porep_id(CLI::App& app, std::string& text);

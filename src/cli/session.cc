@@ -33,7 +33,7 @@ void handle_signals() {
 
 }  // namespace
 
-StageShares porep_stage_shares() {
+StageShares prove_stage_shares() {
   return {{"parse", 0.2},    {"check_vanilla", 0.1}, {"load_circuit", 0.5}, {"load_key", 8},
           {"synthesize", 1}, {"matvec", 2},          {"ntt", 12},           {"h_msm", 60},
           {"l_msm", 6},      {"a_msm", 6},           {"b_g1_msm", 2},       {"b_g2_msm", 5},

@@ -14,7 +14,7 @@ namespace cuzk::cli {
 
 // Shares of one partition's time on a CPU, as measured (docs/performance.md); only their ratios
 // count.
-StageShares porep_stage_shares();
+StageShares prove_stage_shares();
 StageShares setup_stage_shares();
 
 class Session {

@@ -11,11 +11,6 @@ namespace {
 namespace fs = std::filesystem;
 using R1cs = CompactR1cs<bls12_381::Fr>;
 
-// What determines the rows: a file of another revision or shape has another name.
-std::string cache_key(const filecoin::PorepShape& shape) {
-  return std::string(filecoin::kCircuitRevision) + ":" + shape.parameter_identifier();
-}
-
 std::shared_ptr<const CompiledCircuit> finish(R1cs r1cs, bool from_cache) {
   auto out = std::make_shared<CompiledCircuit>();
   out->r1cs = std::move(r1cs);
@@ -36,10 +31,10 @@ fs::path CircuitStore::default_directory() {
   return {};
 }
 
-Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::porep(
-    const Context& context, const filecoin::PorepShape& shape) {
+Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::get(
+    const Context& context, const filecoin::CircuitSpec& spec) {
   std::lock_guard lock(mutex_);
-  const std::string key = cache_key(shape);
+  const std::string& key = spec.identifier;
   if (const auto it = loaded_.find(key); it != loaded_.end()) return it->second;
   const fs::path file = directory_.empty() ? fs::path() : r1cs_cache_path(directory_, key);
   if (!file.empty()) {
@@ -51,7 +46,7 @@ Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::porep(
     }
   }
   auto span = context.timeline.span("compile");
-  CUZK_TRY(R1cs compiled, filecoin::compile_porep(shape));
+  CUZK_TRY(R1cs compiled, spec.compile());
   if (!file.empty()) {
     std::error_code error;
     fs::create_directories(directory_, error);

@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "engine/context.h"
-#include "filecoin/porep_circuit.h"
+#include "filecoin/circuit_spec.h"
 #include "r1cs/density.h"
 
 namespace cuzk::engine {
@@ -31,8 +31,8 @@ class CircuitStore {
   // Spans: compile, or load_circuit. A cached file that is damaged or of another version is
   // compiled anew and replaced; a directory that cannot be written is not an error (`warning` says
   // so).
-  Result<std::shared_ptr<const CompiledCircuit>> porep(const Context& context,
-                                                       const filecoin::PorepShape& shape);
+  Result<std::shared_ptr<const CompiledCircuit>> get(const Context& context,
+                                                     const filecoin::CircuitSpec& spec);
 
   // What the last call could not do but went on without, e.g. write its cache; empty if nothing.
   std::string take_warning();

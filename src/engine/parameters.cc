@@ -85,8 +85,8 @@ Result<std::vector<ParameterEntry>> ParameterStore::list() const {
   return out;
 }
 
-Result<KeyFiles> ParameterStore::find(const filecoin::PorepShape& shape, KeyPolicy policy) const {
-  const std::string stem = shape.parameter_stem();
+Result<KeyFiles> ParameterStore::find(const filecoin::CircuitSpec& spec, KeyPolicy policy) const {
+  const std::string& stem = spec.stem;
   const auto files_of = [&](const std::string& name, bool dev) {
     KeyFiles files;
     if (size_on_disk(directory_ / (name + ".params")))
@@ -100,17 +100,13 @@ Result<KeyFiles> ParameterStore::find(const filecoin::PorepShape& shape, KeyPoli
   if (found(official)) return official;
   const KeyFiles dev = files_of(groth16::insecure_dev_name(stem), true);
   if (found(dev) && policy == KeyPolicy::kAllowInsecureDev) return dev;
-  const std::string size = filecoin::sector_size_name(shape.sector_bytes);
   return fail(
       ErrorCode::kNotFound,
       "no parameters for {} in {}: {}.params is missing{}. Fetch the ceremony's files, point "
       "--params or FIL_PROOFS_PARAMETER_CACHE at them{}",
-      size, directory_.string(), stem,
+      spec.name, directory_.string(), stem,
       found(dev) ? " (an insecure-dev key is there; --insecure-dev allows it)" : "",
-      shape.layers == 2 ? fmt::format(", or for development: cuzk params setup --sector-size {} "
-                                      "--insecure-dev",
-                                      size)
-                        : "");
+      spec.development_size ? ", or for development have a key made: --insecure-dev" : "");
 }
 
 Result<ProvingKey<Bls12_381>> ParameterStore::load_proving_key(const Context& context,
@@ -167,19 +163,19 @@ groth16::ToxicWaste<Bls12_381> draw_waste(std::optional<std::uint64_t> seed) {
 }  // namespace
 
 Result<KeyFiles> ParameterStore::make_insecure_dev(const Context& context,
-                                                   const filecoin::PorepShape& shape,
+                                                   const filecoin::CircuitSpec& spec,
                                                    const CompiledCircuit& circuit,
                                                    std::optional<std::uint64_t> seed) const {
   std::error_code error;
   fs::create_directories(directory_, error);
-  const fs::path base = directory_ / groth16::insecure_dev_name(shape.parameter_stem());
+  const fs::path base = directory_ / groth16::insecure_dev_name(spec.stem);
   CUZK_TRY(const auto key, groth16::insecure_dev_setup<Bls12_381>(
                                context, circuit.r1cs, circuit.density, draw_waste(seed)));
   auto write_span = context.timeline.span("write_key");
   const KeyFiles files = {base.string() + ".params", base.string() + ".vk", true};
   CUZK_TRY_VOID(bellman::write_params(context.tasks, context.memory, files.params, key));
   CUZK_TRY_VOID(bellman::write_vk(files.vk, key.vk));
-  const std::string meta = bellman::encode_meta(shape.sector_bytes);
+  const std::string meta = bellman::encode_meta(spec.sector_bytes);
   CUZK_TRY_VOID(write_file_atomically(
       base.string() + ".meta",
       ByteSpan(reinterpret_cast<const std::uint8_t*>(meta.data()), meta.size())));

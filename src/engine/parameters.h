@@ -54,7 +54,7 @@ class ParameterStore {
   // The files for a circuit; an official name before an insecure-dev one.
   // Errors: kNotFound names what was looked for and where, and the command that makes or fetches
   // it.
-  Result<KeyFiles> find(const filecoin::PorepShape& shape, KeyPolicy policy) const;
+  Result<KeyFiles> find(const filecoin::CircuitSpec& spec, KeyPolicy policy) const;
 
   // Span load_key. Errors: those of the reader; kInsecureKey for a file under an official name
   // whose verifying key is not the ceremony's, or a forgeable key, unless the policy allows it.
@@ -66,7 +66,7 @@ class ParameterStore {
   // Makes a development key (spans of groth16/setup.h, then write_key) and writes .params, .vk and
   // .meta under insecure-dev names. `seed`: reproducible, for tests; without it the system's
   // randomness.
-  Result<KeyFiles> make_insecure_dev(const Context& context, const filecoin::PorepShape& shape,
+  Result<KeyFiles> make_insecure_dev(const Context& context, const filecoin::CircuitSpec& spec,
                                      const CompiledCircuit& circuit,
                                      std::optional<std::uint64_t> seed) const;
 

@@ -11,6 +11,8 @@ namespace {
 
 using Witness = CompactWitness<Fr>;
 
+// Changes whenever the rows of this circuit change.
+constexpr std::string_view kRevision = "porep-1";
 constexpr std::size_t kInputsBefore = 3;  // replica id, comm_d, comm_r
 constexpr std::size_t kInputsPerChallenge = 18;
 
@@ -168,6 +170,17 @@ Result<CompactR1cs<Fr>> compile_porep(const PorepShape& shape) {
   gadget::Recorder<Fr> cs("porep " + sector_size_name(shape.sector_bytes));
   circuit::synthesize_porep(cs, shape, nullptr);
   return cs.finish();
+}
+
+CircuitSpec porep_circuit_spec(const PorepShape& shape) {
+  return {
+      .name = "PoRep " + sector_size_name(shape.sector_bytes),
+      .identifier = std::string(kRevision) + ":" + shape.parameter_identifier(),
+      .stem = shape.parameter_stem(),
+      .sector_bytes = shape.sector_bytes,
+      .development_size = shape.layers == 2,
+      .compile = [shape] { return compile_porep(shape); },
+  };
 }
 
 Result<Witness> synthesize_porep_witness(Tasks& tasks, const PorepShape& shape,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/tasks.h"
 #include "field/bls12_381.h"
+#include "filecoin/circuit_spec.h"
 #include "filecoin/shapes.h"
 #include "filecoin/vanilla.h"
 #include "r1cs/compact_r1cs.h"
@@ -20,14 +21,12 @@
 
 namespace cuzk::filecoin {
 
-// Changes whenever the rows of any Filecoin circuit change: part of the name of what is cached.
-inline constexpr std::string_view kCircuitRevision = "porep-1";
-
 // The rows of the circuit for a shape: the same for every sector and partition.
 //
 // Cost:   32 GiB: see README.md of r1cs (seconds, and some 0.5 GB for the compiled rows).
 // Errors: kInvalidArgument for a shape that no circuit is defined for.
 Result<CompactR1cs<bls12_381::Fr>> compile_porep(const PorepShape& shape);
+CircuitSpec porep_circuit_spec(const PorepShape& shape);
 
 // The assignment for one partition.
 //

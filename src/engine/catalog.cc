@@ -1,0 +1,42 @@
+#include "engine/catalog.h"
+
+#include <fmt/ranges.h>
+
+#include "filecoin/porep_circuit.h"
+
+namespace cuzk::engine {
+
+namespace {
+
+struct Kind {
+  std::string_view name;
+  Result<filecoin::CircuitSpec> (*find)(std::uint64_t sector_bytes);
+};
+
+Result<filecoin::CircuitSpec> find_porep(std::uint64_t sector_bytes) {
+  CUZK_TRY(const filecoin::PorepShape shape, filecoin::porep_shape(sector_bytes));
+  return filecoin::porep_circuit_spec(shape);
+}
+
+// One line a kind.
+constexpr Kind kKinds[] = {
+    {"porep", find_porep},
+};
+
+}  // namespace
+
+std::vector<std::string_view> proof_kinds() {
+  std::vector<std::string_view> out;
+  for (const Kind& kind : kKinds) out.push_back(kind.name);
+  return out;
+}
+
+Result<filecoin::CircuitSpec> find_circuit(std::string_view kind, std::uint64_t sector_bytes) {
+  for (const Kind& k : kKinds) {
+    if (k.name == kind) return k.find(sector_bytes);
+  }
+  return fail(ErrorCode::kInvalidArgument, "no proof kind is called '{}': there are {}", kind,
+              fmt::join(proof_kinds(), ", "));
+}
+
+}  // namespace cuzk::engine

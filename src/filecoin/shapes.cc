@@ -100,12 +100,12 @@ const SizeRow* find_size(std::uint64_t bytes) {
 
 std::string TreeShape::name() const { return fmt::format("{}-{}-{}", base, sub, top); }
 
-std::vector<std::uint32_t> PorepShape::path_arities() const {
-  std::uint64_t base_leaves = nodes() / (tree.sub ? tree.sub : 1) / (tree.top ? tree.top : 1);
+std::vector<std::uint32_t> TreeShape::path_arities(std::uint64_t nodes) const {
+  std::uint64_t base_leaves = nodes / (sub ? sub : 1) / (top ? top : 1);
   std::vector<std::uint32_t> arities;
-  for (; base_leaves > 1; base_leaves /= tree.base) arities.push_back(tree.base);
-  if (tree.sub) arities.push_back(tree.sub);
-  if (tree.top) arities.push_back(tree.top);
+  for (; base_leaves > 1; base_leaves /= base) arities.push_back(base);
+  if (sub) arities.push_back(sub);
+  if (top) arities.push_back(top);
   return arities;
 }
 

@@ -21,6 +21,9 @@ struct TreeShape {
   friend bool operator==(const TreeShape&, const TreeShape&) = default;
 
   std::string name() const;  // "8-8-2"
+  // Arity of each step of a path from a leaf to the root of a tree of so many leaves: base steps,
+  // then sub, then top.
+  std::vector<std::uint32_t> path_arities(std::uint64_t nodes) const;
 };
 
 enum class ApiVersion { kV1_0, kV1_1, kV1_2 };
@@ -34,9 +37,8 @@ struct PorepShape {
   std::uint32_t challenges_per_partition = 0;
 
   std::uint64_t nodes() const { return sector_bytes / 32; }
-  // Arity of each step of a path from a leaf to comm_r_last or comm_c: base steps, then sub, then
-  // top.
-  std::vector<std::uint32_t> path_arities() const;
+  // Of a path from a leaf to comm_r_last or comm_c.
+  std::vector<std::uint32_t> path_arities() const { return tree.path_arities(nodes()); }
   // Number of public inputs of one partition, without the constant one.
   std::uint32_t num_public_inputs() const { return 3 + 18 * challenges_per_partition; }
   // "layered_drgporep::PublicParams{ ... }": what the parameter file's name is the hash of.

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "filecoin/graph.h"
 #include "filecoin/hash.h"
+#include "filecoin/merkle_path.h"
 
 namespace cuzk::filecoin {
 
@@ -22,43 +23,6 @@ Status expect_node(const Node& found, const Node& expected, std::string_view wha
 Status expect_number(std::uint64_t found, std::uint64_t expected, std::string_view what) {
   if (found == expected) return {};
   return fail(ErrorCode::kMismatch, "{} is {}, expected {}", what, found, expected);
-}
-
-// The node of a tree whose children are `node` at `step.index` and the siblings around it.
-std::vector<Node> children_of(const Node& node, const MerkleStep& step) {
-  std::vector<Node> children = step.siblings;
-  children.insert(children.begin() + static_cast<std::ptrdiff_t>(step.index), node);
-  return children;
-}
-
-// check_shape has seen that every node is canonical.
-Fr element(const Node& node) { return *node_to_fr(node); }
-
-std::vector<Fr> elements(std::span<const Node> nodes) {
-  std::vector<Fr> out;
-  for (const Node& n : nodes) out.push_back(element(n));
-  return out;
-}
-
-Node data_parent(std::span<const Node> children) { return tree_d_node(children[0], children[1]); }
-Node poseidon_parent(std::span<const Node> children) {
-  return fr_to_node(poseidon_node(elements(children)));
-}
-
-struct Leaf {
-  std::uint64_t index;
-  const Node& value;
-};
-
-// The path leads from this leaf at this index to this root.
-template <class Hash>
-Status check_path(const MerkleProof& proof, const Leaf& leaf, const Node& root, Hash&& parent) {
-  CUZK_TRY_VOID(expect_number(proof.leaf_index(), leaf.index, "the path's leaf index"));
-  CUZK_TRY_VOID(expect_node(proof.leaf, leaf.value, "leaf"));
-  CUZK_TRY_VOID(expect_node(proof.root, root, "root"));
-  Node node = proof.leaf;
-  for (const MerkleStep& step : proof.path) node = parent(children_of(node, step));
-  return expect_node(node, root, "the path's end");
 }
 
 // Labels that `node` depends on at `layer`, repeated to kLabelParents.
@@ -91,14 +55,14 @@ class ChallengeCheck {
 
   Status check_commitment() const {
     const Node& comm_r_last = proof_.comm_r_last_proof.root;
-    const Fr comm_r = comm_r_of(element(comm_c()), element(comm_r_last));
+    const Fr comm_r = comm_r_of(element_of(comm_c()), element_of(comm_r_last));
     return expect_node(fr_to_node(comm_r), statement_.comm_r, "the hash of comm_c and comm_r_last");
   }
 
   Status check_column(const ColumnProof& column, std::uint32_t node) const {
     CUZK_TRY_VOID(expect_number(column.index, node, "column.index"));
-    const Node hash = fr_to_node(column_hash(elements(column.rows)));
-    return in_item(check_path(column.inclusion, {node, hash}, comm_c(), poseidon_parent),
+    const Node hash = fr_to_node(column_hash(elements_of(column.rows)));
+    return in_item(check_poseidon_path(column.inclusion, {node, hash}, comm_c()),
                    "inclusion_proof");
   }
 
@@ -145,11 +109,11 @@ class ChallengeCheck {
   Status check_encoding() const {
     const Node& data = proof_.comm_d_proof.leaf;
     CUZK_TRY_VOID(
-        in_item(check_path(proof_.comm_d_proof, {challenge_, data}, statement_.comm_d, data_parent),
+        in_item(check_data_path(proof_.comm_d_proof, {challenge_, data}, statement_.comm_d),
                 "comm_d_proofs"));
-    const Node replica = fr_to_node(element(data) + element(proof_.c_x.rows.back()));
-    return in_item(check_path(proof_.comm_r_last_proof, {challenge_, replica},
-                              proof_.comm_r_last_proof.root, poseidon_parent),
+    const Node replica = fr_to_node(element_of(data) + element_of(proof_.c_x.rows.back()));
+    return in_item(check_poseidon_path(proof_.comm_r_last_proof, {challenge_, replica},
+                                       proof_.comm_r_last_proof.root),
                    "comm_r_last_proof");
   }
 

@@ -28,6 +28,8 @@ def bls12_381():
     n = z**2 - t * z + q
     require(n == (z - 1) ** 2 // 3 * r, "BLS12-381 G2: psi(P) = [z] P implies [(z-1)^2 r / 3] P = 0")
     require(gcd(n, h2 * r) == r, "BLS12-381 G2: (z-1)^2 r / 3 and #E'(Fq2) share r alone")
+    # g^(q^4 - q^2 + 1) = 1 and g^q = g^z.
+    require(gcd(q**4 - q**2 + 1, q - z) == r, "BLS12-381 GT: q^4 - q^2 + 1 and q - z share r alone")
     # #E'(Fq2) is one of the six twists' orders: 4 q^2 = t2^2 + 3 f2^2 with t2 = t^2 - 2 q.
     t2 = t**2 - 2 * q
     f2_squared = (4 * q**2 - t2**2) // 3

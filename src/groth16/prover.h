@@ -16,6 +16,7 @@
 
 #include "groth16/blinding.h"
 #include "groth16/context.h"
+#include "groth16/coset_key.h"
 #include "groth16/keys.h"
 #include "groth16/proof_parts.h"
 #include "r1cs/compact_r1cs.h"
@@ -50,6 +51,12 @@ class Backend {
   // Queues everything that the backend's device does. `input` was checked.
   virtual Result<std::unique_ptr<PendingParts<Curve>>> start(const Context& context,
                                                              const ProveInput<Curve>& input) = 0;
+  // The same with a key of the other world of h. kInvalidArgument from a backend that has not
+  // learnt it.
+  virtual Result<std::unique_ptr<PendingParts<Curve>>> start_coset(
+      const Context& context, const CosetProveInput<Curve>& input) {
+    return fail(ErrorCode::kInvalidArgument, "the {} backend cannot prove with .zkey keys", name());
+  }
 };
 
 // All work is done in start, on context.tasks; finish only hands it over.
@@ -70,6 +77,10 @@ class PendingProof {
   template <class C>
   friend Result<PendingProof<C>> start_proof_with_blinding(Backend<C>&, const Context&,
                                                            const ProveInput<C>&,
+                                                           const Blinding<C>&);
+  template <class C>
+  friend Result<PendingProof<C>> start_proof_with_blinding(Backend<C>&, const Context&,
+                                                           const CosetProveInput<C>&,
                                                            const Blinding<C>&);
   PendingProof(const Context& context, const VerifyingKey<Curve>& vk,
                const Blinding<Curve>& blinding, std::unique_ptr<PendingParts<Curve>> pending)
@@ -99,5 +110,18 @@ Result<PendingProof<Curve>> start_proof_with_blinding(Backend<Curve>& backend,
 // start_proof and finish on the CPU.
 template <class Curve>
 Result<Proof<Curve>> prove(const Context& context, const ProveInput<Curve>& input);
+
+// The same three with a key of the other world of h. A witness that does not satisfy the circuit
+// gives a proof that does not verify, not an error.
+template <class Curve>
+Result<PendingProof<Curve>> start_proof(Backend<Curve>& backend, const Context& context,
+                                        const CosetProveInput<Curve>& input);
+template <class Curve>
+Result<PendingProof<Curve>> start_proof_with_blinding(Backend<Curve>& backend,
+                                                      const Context& context,
+                                                      const CosetProveInput<Curve>& input,
+                                                      const Blinding<Curve>& blinding);
+template <class Curve>
+Result<Proof<Curve>> prove(const Context& context, const CosetProveInput<Curve>& input);
 
 }  // namespace cuzk::groth16

@@ -21,11 +21,11 @@ constexpr std::uint32_t kOne = 0, kMinusOne = 1;  // dictionary entries
 
 // The generator of the domain of 2^k points: generator^((r - 1) / 2^k).
 template <class Fr>
-Fr domain_generator(unsigned k) {
+Fr domain_generator(unsigned k, std::uint64_t generator) {
   auto exponent = Fr::kModulus;
   exponent[0] -= 1;
   for (unsigned i = 0; i < k; ++i) shift_right_in_place(exponent, 1);
-  return Fr::from_u64(Fr::Params::kGenerator).pow(exponent);
+  return Fr::from_u64(generator).pow(exponent);
 }
 
 template <class Fr>
@@ -100,12 +100,12 @@ Result<Buffer<Fr>> zeroed(Tasks& tasks, MemoryBudget& memory, std::string_view o
 
 template <class Fr>
 Result<Buffer<Fr>> lagrange_at(Tasks& tasks, MemoryBudget& memory, unsigned domain_log2,
-                               std::size_t count, const Fr& tau) {
+                               std::size_t count, const Fr& tau, std::uint64_t generator) {
   const Fr vanishing = tau.pow(std::uint64_t{1} << domain_log2) - Fr::one();
   if (vanishing.is_zero()) {
     return fail(ErrorCode::kInvalidArgument, "tau lies in the domain of 2^{} points", domain_log2);
   }
-  const Fr omega = domain_generator<Fr>(domain_log2);
+  const Fr omega = domain_generator<Fr>(domain_log2, generator);
   const Fr scale = vanishing * two_to_the<Fr>(domain_log2).inverse();
   CUZK_TRY(auto out, Buffer<Fr>::allocate(memory, "Lagrange coefficients", count));
   tasks.parallel_for(count, kLagrangeGrain, [&](std::size_t begin, std::size_t end) {
@@ -124,9 +124,9 @@ Result<Buffer<Fr>> lagrange_at(Tasks& tasks, MemoryBudget& memory, unsigned doma
 
 template <class Fr>
 Result<QapValues<Fr>> evaluate_qap(Tasks& tasks, MemoryBudget& memory, const CompactR1cs<Fr>& r1cs,
-                                   const Fr& tau) {
-  CUZK_TRY(const auto lagrange,
-           lagrange_at(tasks, memory, r1cs.domain_log2(), r1cs.num_rows_with_inputs(), tau));
+                                   const Fr& tau, std::uint64_t generator) {
+  CUZK_TRY(const auto lagrange, lagrange_at(tasks, memory, r1cs.domain_log2(),
+                                            r1cs.num_rows_with_inputs(), tau, generator));
   const std::size_t variables = std::size_t{r1cs.num_inputs} + r1cs.num_aux;
   QapValues<Fr> values;
   CUZK_TRY(values.a, zeroed<Fr>(tasks, memory, "A columns", variables));
@@ -140,11 +140,11 @@ Result<QapValues<Fr>> evaluate_qap(Tasks& tasks, MemoryBudget& memory, const Com
   return values;
 }
 
-#define CUZK_INSTANTIATE(Fr)                                                                 \
-  template Result<Buffer<Fr>> lagrange_at(Tasks&, MemoryBudget&, unsigned, std::size_t,      \
-                                          const Fr&);                                        \
-  template Result<QapValues<Fr>> evaluate_qap(Tasks&, MemoryBudget&, const CompactR1cs<Fr>&, \
-                                              const Fr&);
+#define CUZK_INSTANTIATE(Fr)                                                                       \
+  template Result<Buffer<Fr>> lagrange_at(Tasks&, MemoryBudget&, unsigned, std::size_t, const Fr&, \
+                                          std::uint64_t);                                          \
+  template Result<QapValues<Fr>> evaluate_qap(Tasks&, MemoryBudget&, const CompactR1cs<Fr>&,       \
+                                              const Fr&, std::uint64_t);
 CUZK_INSTANTIATE(bls12_381::Fr)
 CUZK_INSTANTIATE(bn254::Fr)
 #undef CUZK_INSTANTIATE

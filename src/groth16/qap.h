@@ -25,14 +25,16 @@ struct QapValues {
 };
 
 // L_i(tau) = omega^i (tau^m - 1) / (m (tau - omega^i)) for i < count, m = 2^domain_log2.
+// `generator` as in ntt/ntt.h: whose roots of unity the domain has.
 //
 // Errors: kInvalidArgument when tau lies in the domain; kOutOfBudget; kCancelled.
 template <class Fr>
 Result<Buffer<Fr>> lagrange_at(Tasks& tasks, MemoryBudget& memory, unsigned domain_log2,
-                               std::size_t count, const Fr& tau);
+                               std::size_t count, const Fr& tau,
+                               std::uint64_t generator = Fr::Params::kGenerator);
 
 template <class Fr>
 Result<QapValues<Fr>> evaluate_qap(Tasks& tasks, MemoryBudget& memory, const CompactR1cs<Fr>& r1cs,
-                                   const Fr& tau);
+                                   const Fr& tau, std::uint64_t generator = Fr::Params::kGenerator);
 
 }  // namespace cuzk::groth16

@@ -28,4 +28,22 @@ template <class Fr>
 Result<Quotient<Fr>> compute_quotient(const Context& context, const CompactR1cs<Fr>& r1cs,
                                       const CompactWitness<Fr>& witness);
 
+// The values of A B - C on the odd points of the domain of twice the size, canonical, natural
+// order: what a CosetProvingKey's h query is summed with.
+template <class Fr>
+struct CosetValues {
+  std::span<const typename Fr::Scalar> values;  // inside `storage`
+  Buffer<Fr> storage;
+};
+
+// Evaluates A and B (span matvec), takes their products for C, and transforms (span ntt). Whether
+// the witness satisfies the circuit cannot be seen here: without C only the finished proof tells.
+//
+// Memory and errors as above, but for kUnsatisfied; kInvalidArgument when the domain is smaller
+// than the rows or the field has no domain of twice its size.
+template <class Fr>
+Result<CosetValues<Fr>> compute_coset_values(const Context& context, const CompactR1cs<Fr>& r1cs,
+                                             const CompactWitness<Fr>& witness,
+                                             unsigned domain_log2);
+
 }  // namespace cuzk::groth16

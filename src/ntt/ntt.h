@@ -34,8 +34,10 @@ class Domain {
  public:
   static constexpr unsigned kTableLog = 21;
 
+  // The domain of another software's root of unity: `generator` is any quadratic non-residue.
   // kInvalidArgument when log2_size exceeds the field's two-adicity; kOutOfBudget.
-  static Result<Domain> create(Tasks& tasks, MemoryBudget& budget, unsigned log2_size);
+  static Result<Domain> create(Tasks& tasks, MemoryBudget& budget, unsigned log2_size,
+                               std::uint64_t generator = Fr::Params::kGenerator);
 
   // The smallest k with 2^k >= count (0 for 0 and 1).
   static unsigned log2_for(std::size_t count);

@@ -36,11 +36,11 @@ inline std::size_t reverse_bits(std::size_t v, unsigned bits) {
 
 // A primitive 2^log2-th root of unity.
 template <class Fr>
-Fr root_of_unity(unsigned log2) {
+Fr root_of_unity(unsigned log2, std::uint64_t generator = Fr::Params::kGenerator) {
   Limbs<Fr::kLimbs> exponent = Fr::kModulus;
   exponent[0] -= 1;
   for (unsigned i = 0; i < log2; ++i) shift_right_in_place(exponent, 1);
-  return Fr::from_u64(Fr::Params::kGenerator).pow(exponent);
+  return Fr::from_u64(generator).pow(exponent);
 }
 
 template <class Fr>
@@ -255,7 +255,8 @@ unsigned Domain<Fr>::log2_for(std::size_t count) {
 }
 
 template <class Fr>
-Result<Domain<Fr>> Domain<Fr>::create(Tasks& tasks, MemoryBudget& budget, unsigned log2_size) {
+Result<Domain<Fr>> Domain<Fr>::create(Tasks& tasks, MemoryBudget& budget, unsigned log2_size,
+                                      std::uint64_t generator) {
   if (log2_size > Fr::Params::kTwoAdicity) {
     return fail(ErrorCode::kInvalidArgument,
                 "a domain of 2^{} points does not exist in {}, whose largest has 2^{}", log2_size,
@@ -263,10 +264,10 @@ Result<Domain<Fr>> Domain<Fr>::create(Tasks& tasks, MemoryBudget& budget, unsign
   }
   Domain d;
   d.log2_size_ = log2_size;
-  d.omega_ = ntt_internal::root_of_unity<Fr>(log2_size);
+  d.omega_ = ntt_internal::root_of_unity<Fr>(log2_size, generator);
   d.omega_inverse_ = d.omega_.inverse();
   d.size_inverse_ = ntt_internal::power_of_two<Fr>(log2_size).inverse();
-  if (d.has_odd_coset()) d.odd_shift_ = ntt_internal::root_of_unity<Fr>(log2_size + 1);
+  if (d.has_odd_coset()) d.odd_shift_ = ntt_internal::root_of_unity<Fr>(log2_size + 1, generator);
 
   // Nodes of the domain lie below N / 2, those of the odd coset below N.
   const unsigned table_log = std::min(kTableLog, log2_size);
@@ -280,7 +281,7 @@ Result<Domain<Fr>> Domain<Fr>::create(Tasks& tasks, MemoryBudget& budget, unsign
     for (unsigned b = 0; b < log; ++b) {
       const unsigned order_log = first_bit + b + 2;
       const Fr root = order_log <= Fr::Params::kTwoAdicity
-                          ? ntt_internal::root_of_unity<Fr>(order_log)
+                          ? ntt_internal::root_of_unity<Fr>(order_log, generator)
                           : Fr::zero();
       const std::size_t half = std::size_t{1} << b;
       tasks.parallel_for(half, 4096, [&](std::size_t begin, std::size_t end) {

@@ -66,6 +66,34 @@ TYPED_TEST(Ntt, RootsHaveExactlyTheirOrder) {
   }
 }
 
+// snarkjs takes the powers of 5 on both curves: the roots that the .zkey format is defined with.
+TYPED_TEST(Ntt, DomainsOfAnotherGeneratorTransformToo) {
+  using Fr = TypeParam;
+  for (unsigned k : {0u, 1u, 5u, 13u}) {
+    auto d = Domain<Fr>::create(this->tasks, this->budget, k, 5);
+    ASSERT_TRUE(d) << d.error().message;
+    EXPECT_TRUE(d->omega().pow(std::uint64_t{1} << k).is_one());
+    EXPECT_EQ(d->odd_shift() * d->odd_shift(), d->omega());
+    const auto f = this->random_vector(d->size());
+    for (const Fr& shift : {Fr::one(), d->odd_shift(), Fr::from_u64(77)}) {
+      auto v = f;
+      forward_natural_to_reversed<Fr>(this->tasks, *d, v, shift);
+      const std::size_t j = this->random.next_u64() % d->size();
+      EXPECT_EQ(v[this->reverse(j, k)],
+                reference::evaluate<Fr>(f, shift * d->omega().pow(std::uint64_t{j})));
+      inverse_reversed_to_natural<Fr>(this->tasks, *d, v, shift);
+      EXPECT_EQ(v, f) << k;
+    }
+  }
+  const auto largest = [](std::uint64_t generator) {
+    auto exponent = Fr::kModulus;
+    exponent[0] -= 1;
+    for (unsigned i = 0; i < Fr::Params::kTwoAdicity; ++i) shift_right_in_place(exponent, 1);
+    return Fr::from_u64(generator).pow(exponent);
+  };
+  EXPECT_EQ(largest(5) == largest(Fr::Params::kGenerator), Fr::Params::kGenerator == 5);
+}
+
 TYPED_TEST(Ntt, DomainBeyondTwoAdicityIsRefused) {
   using Fr = TypeParam;
   const auto d = Domain<Fr>::create(this->tasks, this->budget, Fr::Params::kTwoAdicity + 1);

@@ -10,6 +10,7 @@
 #include "field/bn254.h"
 #include "gadget/merkle.h"
 #include "gadget/poseidon_hash.h"
+#include "r1cs/density.h"
 #include "r1cs/digest.h"
 #include "r1cs/eval.h"
 
@@ -240,6 +241,92 @@ TEST(Repeat, InstancesThatDifferBreakAnInvariant) {
   EXPECT_THROW(recorded([](Rec& cs, std::uint32_t, auto&) {
                  cs.repeat(2, "nested", [](Rec&, std::uint32_t) {});
                }),
+               InvariantError);
+}
+
+// Pairs of outside numbers and bits, and results that the next round takes up.
+template <class CS>
+void repeated_pairs(CS& cs, bool by_hand, std::span<const Fr> values) {
+  using Num = typename CS::Num;
+  std::vector<Num> round;
+  for (const Fr& v : values) round.push_back(cs.alloc(CS::value([&] { return v; })));
+  const auto shared = cs.alloc(CS::value([&] { return values[0]; }));
+  for (; round.size() > 1;) {
+    const auto count = static_cast<std::uint32_t>(round.size() / 2);
+    const auto body = [&](CS& own, std::uint32_t i) {
+      const auto product = multiply(own, add(own, round[2 * i + 1], round[2 * i]), shared);
+      own.alloc_bits(product.value, 3);
+      return add(own, product, round[2 * i]);
+    };
+    std::vector<Num> next;
+    if (by_hand) {
+      for (std::uint32_t i = 0; i < count; ++i) next.push_back(body(cs, i));
+    } else {
+      next = cs.repeat(
+          count, "pair",
+          [&](std::uint32_t i) {
+            return std::vector<Num>(round.begin() + 2 * i, round.begin() + 2 * i + 2);
+          },
+          body);
+    }
+    round = std::move(next);
+  }
+  inputize(cs, round[0]);
+}
+
+TEST(Repeat, InstancesReferToOutsideVariablesOfTheirOwn) {
+  SeededRandom rng(6);
+  std::vector<Fr> values(16);
+  for (Fr& v : values) v = Fr::random(rng);
+  Rec compact("r"), flat("r");
+  repeated_pairs(compact, false, values);
+  repeated_pairs(flat, true, values);
+  const auto a = compact.finish(), b = flat.finish();
+  EXPECT_EQ(r1cs_digest(a), r1cs_digest(b));
+  EXPECT_EQ(a.num_full_aux, b.num_full_aux);
+  EXPECT_EQ(a.ports.size(), 2 * (8u + 4 + 2 + 1));
+  const Density da = compute_density(a), db = compute_density(b);
+  EXPECT_EQ(da.a_aux.digest(), db.a_aux.digest());
+  EXPECT_EQ(da.b_aux.digest(), db.b_aux.digest());
+
+  Tasks tasks(2);
+  Wit parallel(tasks), serial(tasks);
+  repeated_pairs(parallel, false, values);
+  repeated_pairs(serial, true, values);
+  const auto w = parallel.finish();
+  EXPECT_EQ(witness_digest(w), witness_digest(serial.finish()));
+  const Status satisfied = check_satisfied(tasks, a, w);
+  EXPECT_TRUE(satisfied) << satisfied.error().message;
+}
+
+TEST(Repeat, OutsideVariablesThatDoNotFitBreakAnInvariant) {
+  const auto recorded = [](auto&& outside_of, auto&& body) {
+    Rec cs("r");
+    const auto o = std::array{cs.alloc({}), cs.alloc({}), cs.alloc({}), cs.alloc({})};
+    using Nums = std::vector<RecordedNum>;
+    cs.repeat(
+        2, "x", [&](std::uint32_t i) -> Nums { return outside_of(i, o); },
+        [&](Rec& own, std::uint32_t i) { body(own, i, o); });
+  };
+  using Nums = std::vector<RecordedNum>;
+  const auto two = [](std::uint32_t i, auto& o) { return Nums{o[2 * i], o[2 * i + 1]}; };
+  const auto use = [](Rec& cs, std::uint32_t i, auto& o) {
+    enforce_equal(cs, o[2 * i], o[2 * i + 1]);
+  };
+  EXPECT_NO_THROW(recorded(two, use));
+  // Another of the instance's two, a descending list, lists of two lengths, one not listed.
+  EXPECT_THROW(recorded(two, [](Rec& cs, std::uint32_t i, auto& o) { inputize(cs, o[3 * i]); }),
+               InvariantError);
+  EXPECT_THROW(recorded(
+                   [](std::uint32_t i, auto& o) {
+                     return Nums{o[2 * i + 1], o[2 * i]};
+                   },
+                   use),
+               InvariantError);
+  EXPECT_THROW(recorded([](std::uint32_t i, auto& o) { return Nums(o.begin(), o.begin() + 1 + i); },
+                        [](Rec& cs, std::uint32_t, auto& o) { inputize(cs, o[0]); }),
+               InvariantError);
+  EXPECT_THROW(recorded([](std::uint32_t i, auto& o) { return Nums{o[2 * i]}; }, use),
                InvariantError);
 }
 

@@ -14,10 +14,14 @@
 //   enforce(fill)                       fill(a, b, c) adds the terms of one row
 //   scope(name[, index])                names the rows that follow until the result dies
 //   repeat(count, name, body)           body(cs, i) for i = 0 .. count - 1
+//   repeat(count, name, outside, body)  the same, where instance i refers to outside(i)
 //
 // repeat() records body(cs, 0) as one block, replays body(cs, 1) against it row by row, and places
-// the rest by arithmetic. What a body allocates must not be used outside it, and instances may not
-// refer to each other.
+// the rest by arithmetic. Instances may not refer to each other, and nothing that a body allocates
+// may be used outside it but a Num that it returns: repeat() then returns those of all instances.
+// Variables from outside that differ from one instance to the next are listed by outside(i), as
+// Nums or Bits: as many in every instance, in ascending order of allocation, and where one shares a
+// linear combination with others from outside, on the same side of them in every instance.
 //
 // Errors:  a circuit that does not repeat exactly breaks an invariant.
 // Threads: one thread.
@@ -29,6 +33,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -338,25 +343,15 @@ class Recorder {
   }
 
   template <class Body>
-  void repeat(std::uint32_t count, std::string_view name, Body&& body) {
-    if (count == 0) return;
-    CUZK_CHECK(!in_repeat_);  // bodies do not nest
-    in_repeat_ = true;
-    end_block();
-    begin_block(std::string(name));
-    const std::size_t first_path = r1cs_.paths.size();
-    const Marks before = marks();
-    {
-      const auto named = scope(name, 0);
-      body(*this, 0u);
-    }
-    const Marks size = marks() - before;
-    const std::size_t end_path = r1cs_.paths.size();
-    end_block();
-    if (count > 1) replay(size, [&] { body(*this, 1u); });
-    place_copies(count, name, size, first_path, end_path);
-    in_repeat_ = false;
-    begin_block("");
+  auto repeat(std::uint32_t count, std::string_view name, Body&& body) {
+    return repeat(
+        count, name, [](std::uint32_t) { return std::vector<Num>(); }, body);
+  }
+  template <class Outside, class Body>
+  auto repeat(std::uint32_t count, std::string_view name, Outside&& outside, Body&& body) {
+    std::vector<Num> results;
+    if (count > 0) record_instances(count, name, outside, body, results);
+    if constexpr (!returns_nothing<Body>) return results;
   }
 
   // Ends the recording; the recorder is empty afterwards.
@@ -383,6 +378,84 @@ class Recorder {
   };
   Marks marks() const {
     return {r1cs_.num_rows, r1cs_.num_aux, r1cs_.num_inputs, r1cs_.num_full_aux};
+  }
+
+  template <class Body>
+  static constexpr bool returns_nothing =
+      std::is_void_v<std::invoke_result_t<Body&, Recorder&, std::uint32_t>>;
+
+  template <class Outside, class Body>
+  void record_instances(std::uint32_t count, std::string_view name, Outside& outside, Body& body,
+                        std::vector<Num>& results) {
+    CUZK_CHECK(!in_repeat_);  // bodies do not nest
+    in_repeat_ = true;
+    end_block();
+    begin_block(std::string(name));
+    open_ports(outside(0));
+    const std::size_t first_path = r1cs_.paths.size();
+    const Marks before = marks();
+    {
+      const auto named = scope(name, 0);
+      run_instance(body, 0, results);
+    }
+    const Marks size = marks() - before;
+    const std::size_t end_path = r1cs_.paths.size();
+    end_block();
+    if (count > 1) {
+      open_ports(outside(1));
+      replay(size, [&] { run_instance(body, 1, results); });
+    }
+    port_index_.clear();
+    place_copies(count, name, size, first_path, end_path);
+    place_ports(count, size, outside);
+    for (std::uint32_t i = 2; !results.empty() && i < count; ++i) {
+      results.push_back(
+          {ColumnRef::make(ColumnRef::kAux, results.back().variable.index() + size.aux)});
+    }
+    in_repeat_ = false;
+    begin_block("");
+  }
+  template <class Body>
+  void run_instance(Body& body, std::uint32_t i, std::vector<Num>& results) {
+    if constexpr (returns_nothing<Body>) {
+      body(*this, i);
+    } else {
+      results.push_back(body(*this, i));
+      CUZK_CHECK(results.back().variable.index() >= start_.aux);  // made by the body
+    }
+  }
+
+  static ColumnRef variable_of(const Num& n) { return n.variable; }
+  static ColumnRef variable_of(const Bit& b) {
+    CUZK_CHECK(!b.is_constant());
+    return b.variable();
+  }
+  // The variables that the instance about to run refers to by port.
+  template <class T>
+  void open_ports(const std::vector<T>& outside) {
+    port_index_.clear();
+    ColumnRef last{};
+    for (const T& x : outside) {
+      const ColumnRef v = variable_of(x);
+      CUZK_CHECK(v.kind() == ColumnRef::kAux && v.index() < r1cs_.num_aux);
+      CUZK_CHECK(port_index_.empty() || last.index() < v.index());
+      port_index_.emplace(v.raw, static_cast<std::uint32_t>(port_index_.size()));
+      last = v;
+    }
+    block_.num_ports = static_cast<std::uint32_t>(outside.size());
+  }
+  // Fills the ports of all instances, whose segments are the last ones.
+  template <class Outside>
+  void place_ports(std::uint32_t count, const Marks& size, Outside& outside) {
+    const std::uint32_t num_ports = r1cs_.blocks.empty() ? 0 : r1cs_.blocks.back().num_ports;
+    if (size == Marks{0, 0, 0, 0} || num_ports == 0) return;
+    Segment* segment = r1cs_.segments.data() + (r1cs_.segments.size() - count);
+    for (std::uint32_t i = 0; i < count; ++i, ++segment) {
+      segment->port_base = static_cast<std::uint32_t>(r1cs_.ports.size());
+      const auto variables = outside(i);
+      CUZK_CHECK(variables.size() == num_ports);
+      for (const auto& x : variables) r1cs_.ports.push_back(variable_of(x));
+    }
   }
 
   static std::string indexed(std::string_view name, std::size_t index) {
@@ -473,7 +546,10 @@ class Recorder {
   ColumnRef localise(ColumnRef c) const {
     const std::uint32_t i = c.index();
     if (c.kind() == ColumnRef::kAux) {
-      return i < start_.aux ? c : ColumnRef::make(ColumnRef::kLocalAux, i - start_.aux);
+      if (i >= start_.aux) return ColumnRef::make(ColumnRef::kLocalAux, i - start_.aux);
+      if (port_index_.empty()) return c;
+      const auto port = port_index_.find(c.raw);
+      return port == port_index_.end() ? c : ColumnRef::make(ColumnRef::kPort, port->second);
     }
     return i < start_.inputs ? c : ColumnRef::make(ColumnRef::kLocalInput, i - start_.inputs);
   }
@@ -514,8 +590,9 @@ class Recorder {
 
   CompactR1cs<Fr> r1cs_;
   CoefficientTable<Fr> coefficients_;
-  RowBlock block_;  // being recorded
-  Marks start_{};   // where it began
+  RowBlock block_;                                               // being recorded
+  Marks start_{};                                                // where it began
+  std::unordered_map<std::uint32_t, std::uint32_t> port_index_;  // by ColumnRef::raw
   const RowBlock* replayed_ = nullptr;
   bool in_repeat_ = false;
   std::size_t depth_ = 0;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -183,13 +184,25 @@ class WitnessBuilder {
   [[nodiscard]] Scope scope(std::string_view, std::size_t) { return {}; }
 
   template <class Body>
-  void repeat(std::uint32_t count, std::string_view, Body&& body) {
+  auto repeat(std::uint32_t count, std::string_view name, Body&& body) {
+    return repeat(count, name, nullptr, body);
+  }
+  template <class Outside, class Body>
+  auto repeat(std::uint32_t count, std::string_view, Outside&&, Body&& body) {
+    constexpr bool kReturns =
+        !std::is_void_v<std::invoke_result_t<Body&, WitnessBuilder&, std::uint32_t>>;
     std::vector<CompactWitness<Fr>> pieces(count);
+    std::vector<Num> results(kReturns ? count : 0);
     tasks_->parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         WitnessBuilder piece(*tasks_);
         piece.witness_.inputs.clear();  // the constant one is the whole witness's
-        body(piece, static_cast<std::uint32_t>(i));
+        const auto number = static_cast<std::uint32_t>(i);
+        if constexpr (kReturns) {
+          results[i] = body(piece, number);
+        } else {
+          body(piece, number);
+        }
         piece.witness_.finish();
         pieces[i] = std::move(piece.witness_);
       }
@@ -198,6 +211,7 @@ class WitnessBuilder {
       witness_.append(piece);
       piece = {};
     }
+    if constexpr (kReturns) return results;
   }
 
   CompactWitness<Fr> finish() {

@@ -57,6 +57,15 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   return out;
 }
 
+void MappedFile::forget(ByteSpan part) const {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t begin = (first + page - 1) / page * page;
+  const std::uintptr_t end = (first + part.size()) / page * page;
+  // Advice only: where the system does not take it, the pages stay.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 namespace {
 constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 20;
 

@@ -25,6 +25,9 @@ class MappedFile {
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   ByteSpan bytes() const { return {data_, size_}; }
+  // Gives up the memory of the whole pages inside `part` of bytes(); who reads them again waits for
+  // the file again. A large file that is read once so never lies in memory as a whole.
+  void forget(ByteSpan part) const;
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -80,8 +80,9 @@ Status evaluate_matrix(Tasks& tasks, const CompactR1cs<Fr>& r1cs, const CompactW
 }
 
 template <class Fr>
-Status check_satisfied(Tasks& tasks, const CompactR1cs<Fr>& r1cs,
-                       const CompactWitness<Fr>& witness) {
+Result<std::optional<std::uint32_t>> first_unsatisfied_row(Tasks& tasks,
+                                                           const CompactR1cs<Fr>& r1cs,
+                                                           const CompactWitness<Fr>& witness) {
   CUZK_TRY_VOID(check_shape(r1cs, witness));
   const std::size_t none = r1cs.num_rows;
   std::atomic<std::size_t> first_failing{none};
@@ -102,14 +103,25 @@ Status check_satisfied(Tasks& tasks, const CompactR1cs<Fr>& r1cs,
     while (failing < seen && !first_failing.compare_exchange_weak(seen, failing)) {
     }
   });
-  if (first_failing != none) return unsatisfied(r1cs, witness, first_failing);
-  return check_stop(tasks);
+  if (first_failing != none) return static_cast<std::uint32_t>(first_failing);
+  CUZK_TRY_VOID(check_stop(tasks));
+  return std::nullopt;
+}
+
+template <class Fr>
+Status check_satisfied(Tasks& tasks, const CompactR1cs<Fr>& r1cs,
+                       const CompactWitness<Fr>& witness) {
+  CUZK_TRY(const auto row, first_unsatisfied_row(tasks, r1cs, witness));
+  if (row) return unsatisfied(r1cs, witness, *row);
+  return {};
 }
 
 #define CUZK_INSTANTIATE(Fr)                                                                 \
   template std::string row_path(const CompactR1cs<Fr>&, std::uint32_t);                      \
   template Status evaluate_matrix(Tasks&, const CompactR1cs<Fr>&, const CompactWitness<Fr>&, \
                                   Matrix, std::span<Fr>);                                    \
+  template Result<std::optional<std::uint32_t>> first_unsatisfied_row(                       \
+      Tasks&, const CompactR1cs<Fr>&, const CompactWitness<Fr>&);                            \
   template Status check_satisfied(Tasks&, const CompactR1cs<Fr>&, const CompactWitness<Fr>&);
 CUZK_INSTANTIATE(bls12_381::Fr)
 CUZK_INSTANTIATE(bn254::Fr)

@@ -3,6 +3,7 @@
 //
 // Threads: uses `tasks`; every task has ended when a call returns.
 
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -22,7 +23,16 @@ template <class Fr>
 Status evaluate_matrix(Tasks& tasks, const CompactR1cs<Fr>& r1cs, const CompactWitness<Fr>& witness,
                        Matrix matrix, std::span<Fr> out);
 
-// Holds when <A_i, z> * <B_i, z> = <C_i, z> in every row; keeps no vector.
+// The first row in which <A_i, z> * <B_i, z> is not <C_i, z>; nothing when all hold. Keeps no
+// vector.
+//
+// Errors:  kMismatch as above; kCancelled.
+template <class Fr>
+Result<std::optional<std::uint32_t>> first_unsatisfied_row(Tasks& tasks,
+                                                           const CompactR1cs<Fr>& r1cs,
+                                                           const CompactWitness<Fr>& witness);
+
+// Holds when every row does.
 //
 // Errors:  kUnsatisfied names the first row that fails, the gadget it belongs to and its values;
 //          kMismatch as above; kCancelled.

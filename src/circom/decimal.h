@@ -58,9 +58,11 @@ std::optional<Limbs<N>> from_decimal(std::string_view text, const Limbs<N>& modu
 // -3 for p - 3: coefficients and small negative values as people read them.
 template <class Fr>
 std::string to_signed_decimal(const Fr& v) {
-  const std::string minus = to_decimal((-v).to_scalar().limbs);
-  const std::string plus = to_decimal(v.to_scalar().limbs);
-  return minus.size() < plus.size() ? std::string(1, '-').append(minus) : plus;
+  std::string minus = to_decimal((-v).to_scalar().limbs);
+  std::string plus = to_decimal(v.to_scalar().limbs);
+  if (plus.size() <= minus.size()) return plus;
+  minus.insert(minus.begin(), '-');
+  return minus;
 }
 
 }  // namespace cuzk::circom

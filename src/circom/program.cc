@@ -44,7 +44,7 @@ std::string describe_sum(const Program<Fr>& program, const Symbols& symbols,
     if (name == "1") {
       out += factor;
     } else {
-      out += factor == "1" ? name : factor + " " + name;
+      out += factor == "1" ? name : fmt::format("{} {}", factor, name);
     }
   }
   if (terms.size() > kShownTerms) {

@@ -30,7 +30,7 @@ std::string to_decimal(Limbs<N> value) {
       out += static_cast<char>('0' + digits % 10);
     }
   }
-  if (out.empty()) out = "0";
+  if (out.empty()) out.push_back('0');
   std::reverse(out.begin(), out.end());
   return out;
 }

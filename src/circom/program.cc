@@ -39,7 +39,7 @@ std::string describe_sum(const Program<Fr>& program, const Symbols& symbols,
     if (i > 0) {
       out += minus ? " - " : " + ";
     } else if (minus) {
-      out += "-";
+      out.push_back('-');
     }
     if (name == "1") {
       out += factor;

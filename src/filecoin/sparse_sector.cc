@@ -1,7 +1,6 @@
 #include "filecoin/sparse_sector.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 #include <utility>
@@ -10,6 +9,8 @@
 #include "base/hash.h"
 #include "filecoin/graph.h"
 #include "filecoin/hash.h"
+#include "filecoin/seal_opening.h"
+#include "filecoin/seal_trees.h"
 
 namespace cuzk::filecoin {
 namespace {
@@ -38,47 +39,14 @@ class Filler {
   std::uint64_t seed_;
 };
 
-// How the paths of a tree go: arities from the leaves up, and what the levels are called.
-struct TreeForm {
-  std::vector<std::uint32_t> arities;
-  TreeShape shape;
-};
-
-// `at(level, index)` is a node of the tree; level 0 is that of the leaves.
-template <class At>
-MerkleProof prove_path(const TreeForm& form, std::uint64_t leaf_index, At&& at) {
-  MerkleProof proof;
-  const auto levels = static_cast<std::uint32_t>(form.arities.size());
-  const TreeShape& shape = form.shape;
-  proof.kind = shape.top ? MerkleKind::kTop : shape.sub ? MerkleKind::kSub : MerkleKind::kSingle;
-  proof.sub_steps = shape.sub ? 1 : 0;
-  proof.base_steps = levels - proof.sub_steps - (shape.top ? 1 : 0);
-  proof.root = at(levels, 0);
-  proof.leaf = at(0, leaf_index);
-  std::uint64_t index = leaf_index;
-  for (std::uint32_t level = 0; level < levels; ++level) {
-    const std::uint32_t arity = form.arities[level];
-    MerkleStep step;
-    step.index = index % arity;
-    for (std::uint32_t i = 0; i < arity; ++i) {
-      if (i != step.index) step.siblings.push_back(at(level, index - step.index + i));
-    }
-    proof.path.push_back(std::move(step));
-    index /= arity;
-  }
-  return proof;
-}
-
 // The tree over the data, which must be complete before anybody knows what will be opened: the
 // replica id hangs on its root, and the challenges on that. So the data are one piece repeated.
 class DataTree {
  public:
-  DataTree(std::uint64_t nodes, const Filler& filler) {
-    form_.shape = {2, 0, 0};
-    form_.arities.assign(static_cast<std::size_t>(std::countr_zero(nodes)), 2);
+  DataTree(std::uint64_t nodes, const Filler& filler) : shape_(data_path_shape(nodes)) {
     std::vector<Node> level(std::min<std::uint64_t>(nodes, kPieceNodes));
     for (std::size_t i = 0; i < level.size(); ++i) level[i] = filler.at("data", 0, i);
-    for (std::size_t l = 0; l < form_.arities.size(); ++l) {
+    for (std::size_t l = 0; l < shape_.arities.size(); ++l) {
       std::vector<Node> above(std::max<std::size_t>(1, level.size() / 2));
       for (std::size_t i = 0; i < above.size(); ++i) {
         above[i] = tree_d_node(level[2 * i % level.size()], level[(2 * i + 1) % level.size()]);
@@ -93,31 +61,31 @@ class DataTree {
   }
   const Node& root() const { return levels_.back()[0]; }
   MerkleProof prove(std::uint64_t leaf) const {
-    return prove_path(form_, leaf, [&](auto level, auto index) { return at(level, index); });
+    return prove_path(shape_, leaf, [&](auto level, auto index) { return at(level, index); });
   }
 
  private:
   static constexpr std::uint64_t kPieceNodes = 1024;
-  TreeForm form_;
+  PathShape shape_;
   std::vector<std::vector<Node>> levels_;  // the distinct nodes of each
 };
 
 // A Poseidon tree of which some leaves are known; every subtree without them is a random root.
 class SparseTree {
  public:
-  SparseTree(TreeForm form, std::string_view name, const Filler& filler,
+  SparseTree(PathShape shape, std::string_view name, const Filler& filler,
              std::map<std::uint64_t, Node> leaves)
-      : form_(std::move(form)), name_(name), filler_(filler) {
+      : shape_(std::move(shape)), name_(name), filler_(filler) {
     levels_.push_back(std::move(leaves));
-    for (std::uint32_t level = 0; level < form_.arities.size(); ++level) {
-      const std::uint32_t arity = form_.arities[level];
+    for (std::uint32_t level = 0; level < shape_.arities.size(); ++level) {
+      const std::uint32_t arity = shape_.arities[level];
       std::map<std::uint64_t, Node> above;
       for (const auto& [index, unused] : levels_[level]) {
         const std::uint64_t parent = index / arity;
         if (above.contains(parent)) continue;
         std::vector<Fr> children;
         for (std::uint32_t i = 0; i < arity; ++i) {
-          children.push_back(*node_to_fr(at(level, parent * arity + i)));
+          children.push_back(element_of(at(level, parent * arity + i)));
         }
         above.emplace(parent, fr_to_node(poseidon_node(children)));
       }
@@ -127,7 +95,7 @@ class SparseTree {
 
   const Node& root() const { return levels_.back().at(0); }
   MerkleProof prove(std::uint64_t leaf) const {
-    return prove_path(form_, leaf, [&](auto level, auto index) { return at(level, index); });
+    return prove_path(shape_, leaf, [&](auto level, auto index) { return at(level, index); });
   }
 
  private:
@@ -136,7 +104,7 @@ class SparseTree {
     return it == levels_[level].end() ? filler_.at(name_, level, index) : it->second;
   }
 
-  TreeForm form_;
+  PathShape shape_;
   std::string_view name_;
   Filler filler_;
   std::vector<std::map<std::uint64_t, Node>> levels_;
@@ -162,27 +130,25 @@ class SectorMaker {
     label_nodes();
     const SparseTree columns = column_tree();
     const SparseTree replica = replica_tree();
-    c1_.comm_r = fr_to_node(comm_r_of(*node_to_fr(columns.root()), *node_to_fr(replica.root())));
+    c1_.comm_r = fr_to_node(comm_r_of(element_of(columns.root()), element_of(replica.root())));
     for (std::uint32_t p = 0; p < c1_.proof.partitions; ++p) {
       CUZK_TRY(const auto nodes, porep_challenges(PorepStatement::of(c1_), p));
       auto& partition = c1_.partitions.emplace_back();
-      for (const std::uint32_t node : nodes) partition.push_back(prove(columns, replica, node));
+      for (const std::uint32_t node : nodes) {
+        partition.push_back(
+            open_node(Openings{*this, columns, replica}, graph_, shape_.layers, node));
+      }
     }
     return std::move(c1_);
   }
 
  private:
-  // Which nodes will be challenged; all of them where that hangs on the labels.
   Status choose_nodes() {
     if (c1_.proof.feature != PorepFeature::kNone) {
-      if (shape_.sector_bytes > kMaxMadeUpSealedBytes) {
-        return fail(ErrorCode::kInvalidArgument,
-                    "the challenges of {} follow from comm_r, so that the whole sector would have "
-                    "to be sealed: offered up to {}",
-                    c1_.proof.name, sector_size_name(kMaxMadeUpSealedBytes));
-      }
-      for (std::uint32_t node = 0; node < shape_.nodes(); ++node) challenged_.insert(node);
-      return {};
+      return fail(ErrorCode::kInvalidArgument,
+                  "the challenges of {} follow from comm_r: its sector cannot be made up, it must "
+                  "be sealed",
+                  c1_.proof.name);
     }
     for (std::uint32_t p = 0; p < c1_.proof.partitions; ++p) {
       CUZK_TRY(const auto nodes, porep_challenges(PorepStatement::of(c1_), p));
@@ -207,67 +173,47 @@ class SectorMaker {
     }
     for (std::uint32_t layer = 1; layer <= shape_.layers; ++layer) {
       for (const std::uint32_t node : challenged_) {
-        rows_.at(node)[layer - 1] =
-            create_label(c1_.replica_id, layer, node, label_parents(node, layer));
+        const NodeParents parents = {graph_.drg_parents(node), graph_.expander_parents(node)};
+        rows_.at(node)[layer - 1] = create_label(
+            c1_.replica_id, layer, node,
+            gather_label_parents(
+                parents, layer, [&](auto l, auto n) -> const Node& { return rows_.at(n)[l - 1]; }));
       }
     }
   }
-
-  std::vector<Node> label_parents(std::uint32_t node, std::uint32_t layer) const {
-    std::vector<Node> parents;
-    if (node == 0) return parents;
-    for (const std::uint32_t p : graph_.drg_parents(node)) {
-      parents.push_back(rows_.at(p)[layer - 1]);
-    }
-    if (layer > 1) {
-      for (const std::uint32_t p : graph_.expander_parents(node)) {
-        parents.push_back(rows_.at(p)[layer - 2]);
-      }
-    }
-    for (std::size_t i = 0; parents.size() < kLabelParents; ++i) parents.push_back(parents[i]);
-    return parents;
-  }
-
-  TreeForm poseidon_form() const { return {shape_.path_arities(), shape_.tree}; }
 
   SparseTree column_tree() const {
     std::map<std::uint64_t, Node> leaves;
     for (const auto& [node, rows] : rows_) {
-      std::vector<Fr> elements;
-      for (const Node& row : rows) elements.push_back(*node_to_fr(row));
-      leaves.emplace(node, fr_to_node(column_hash(elements)));
+      leaves.emplace(node, fr_to_node(column_hash(elements_of(rows))));
     }
-    return {poseidon_form(), "column tree", filler_, std::move(leaves)};
+    return {poseidon_path_shape(shape_.nodes(), shape_.tree), "column tree", filler_,
+            std::move(leaves)};
   }
 
   SparseTree replica_tree() const {
     std::map<std::uint64_t, Node> leaves;
     for (const std::uint32_t node : challenged_) {
-      const Fr key = *node_to_fr(rows_.at(node).back());
-      leaves.emplace(node, fr_to_node(key + *node_to_fr(data_.at(0, node))));
+      const Fr key = element_of(rows_.at(node).back());
+      leaves.emplace(node, fr_to_node(key + element_of(data_.at(0, node))));
     }
-    return {poseidon_form(), "replica tree", filler_, std::move(leaves)};
+    return {poseidon_path_shape(shape_.nodes(), shape_.tree), "replica tree", filler_,
+            std::move(leaves)};
   }
 
-  PorepChallengeProof prove(const SparseTree& columns, const SparseTree& replica,
-                            std::uint32_t node) const {
-    const auto column = [&](std::uint32_t n) {
-      return ColumnProof{n, rows_.at(n), columns.prove(n)};
-    };
-    PorepChallengeProof proof;
-    proof.comm_d_proof = data_.prove(node);
-    proof.comm_r_last_proof = replica.prove(node);
-    proof.c_x = column(node);
-    for (const std::uint32_t p : graph_.drg_parents(node)) proof.drg_parents.push_back(column(p));
-    for (const std::uint32_t p : graph_.expander_parents(node)) {
-      proof.exp_parents.push_back(column(p));
+  struct Openings {
+    const SectorMaker& maker;
+    const SparseTree& columns;
+    const SparseTree& replica;
+
+    const Node& label(std::uint32_t layer, std::uint32_t node) const {
+      return maker.rows_.at(node)[layer - 1];
     }
-    for (std::uint32_t layer = 1; layer <= shape_.layers; ++layer) {
-      proof.labeling.push_back({label_parents(node, layer), layer, node});
-    }
-    proof.encoding = proof.labeling.back();
-    return proof;
-  }
+    const std::vector<Node>& rows(std::uint32_t node) const { return maker.rows_.at(node); }
+    MerkleProof data_path(std::uint32_t node) const { return maker.data_.prove(node); }
+    MerkleProof column_path(std::uint32_t node) const { return columns.prove(node); }
+    MerkleProof replica_path(std::uint32_t node) const { return replica.prove(node); }
+  };
 
   PorepShape shape_;
   SectorGraph graph_;

@@ -7,8 +7,8 @@
 // path, label, encoding and commitment holds, replica id, challenges and parents are those of the
 // statement, and yet nobody sealed anything.
 //
-// Where the challenges follow from comm_r (synthetic and non-interactive proofs) all nodes are made
-// as if challenged: that is sealing, and offered for small sectors only.
+// Where the challenges follow from comm_r (synthetic and non-interactive proofs) nothing can be
+// made up: such a sector must be sealed, see seal_sector.h.
 //
 // Cost:    32 GiB, 10 partitions: about two seconds on one core, some 30 MB.
 // Threads: pure function.
@@ -24,12 +24,8 @@ namespace cuzk::filecoin {
 inline constexpr std::uint64_t kMadeUpActor = 1000;
 inline constexpr std::uint64_t kMadeUpSector = 1;
 
-// The largest sector with synthetic or non-interactive challenges.
-inline constexpr std::uint64_t kMaxMadeUpSealedBytes = std::uint64_t{32} << 10;
-
 // The same proof and seed give the same sector.
-// Errors: kInvalidArgument when the challenges follow from comm_r and the sector is larger than
-//         kMaxMadeUpSealedBytes.
+// Errors: kInvalidArgument for a proof whose challenges follow from comm_r.
 Result<PorepC1> make_sparse_sector(const SealProof& proof, std::uint64_t seed);
 
 }  // namespace cuzk::filecoin

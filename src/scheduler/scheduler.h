@@ -195,8 +195,9 @@ class Scheduler {
 
   // A circuit that shall be loaded without a job; pinned: and stay.
   CircuitId want(const std::string& circuit, bool pinned);
-  // Whether want() can still be met: kDoesNotFit with the size, or no.
+  // kDoesNotFit with the size when it can never be loaded.
   std::optional<Ended> refused_want(CircuitId circuit) const;
+  void unwant(CircuitId circuit);
   // True when it is loaded and idle and now leaves.
   bool evict(CircuitId circuit);
   void release_quarantine(DeviceId device);

@@ -3,9 +3,8 @@
 #include "filecoin/merkle_path.h"
 
 namespace cuzk::filecoin {
-namespace {
 
-Status check_parts(const PostSectorProof& proof, const PostShape& shape) {
+Status check_post_parts(const PostSectorProof& proof, const PostShape& shape) {
   CUZK_TRY_VOID(check_element(proof.comm_r, "comm_r"));
   CUZK_TRY_VOID(check_element(proof.comm_c, "comm_c"));
   CUZK_TRY_VOID(check_element(proof.comm_r_last, "comm_r_last"));
@@ -22,10 +21,8 @@ Status check_parts(const PostSectorProof& proof, const PostShape& shape) {
   return {};
 }
 
-}  // namespace
-
 Status check_post_shape(const PostSectorProof& proof, const PostShape& shape) {
-  auto status = check_parts(proof, shape);
+  auto status = check_post_parts(proof, shape);
   return status ? status : fail(status.error().in(fmt::format("sector {}", proof.sector)));
 }
 

@@ -25,5 +25,7 @@ struct PostSectorProof {
 // nothing about hashes: see post_vanilla_check.h.
 // Errors: kMismatch or kCorruptInput, "sector 7: inclusion_proofs[3]: ...".
 Status check_post_shape(const PostSectorProof& proof, const PostShape& shape);
+// The same without naming the sector.
+Status check_post_parts(const PostSectorProof& proof, const PostShape& shape);
 
 }  // namespace cuzk::filecoin

@@ -1,11 +1,10 @@
 #include "format/c1.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <charconv>
 
 #include "base/mapped_file.h"
+#include "format/base64.h"
 #include "format/c1_bincode.h"
 #include "format/c1_json.h"
 
@@ -166,11 +165,8 @@ std::string write_c1_json(const filecoin::PorepC1& c1) {
 
 std::string write_c1_envelope(const filecoin::PorepC1& c1, std::uint64_t sector) {
   const std::string raw = write_c1_json(c1);
-  std::string encoded(sodium_base64_encoded_len(raw.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
-  sodium_bin2base64(encoded.data(), encoded.size(),
-                    reinterpret_cast<const unsigned char*>(raw.data()), raw.size(),
-                    sodium_base64_VARIANT_ORIGINAL);
-  encoded.pop_back();  // the terminating zero
+  const std::string encoded =
+      encode_base64({reinterpret_cast<const std::uint8_t*>(raw.data()), raw.size()});
   return fmt::format("{{\"SectorNum\":{},\"Phase1Out\":\"{}\",\"SectorSize\":{}}}", sector, encoded,
                      c1.proof.sector_bytes);
 }

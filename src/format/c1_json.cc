@@ -1,12 +1,12 @@
 #include "format/c1_json.h"
 
 #include <simdjson.h>
-#include <sodium.h>
 
 #include <array>
 #include <initializer_list>
 
 #include "filecoin/statement.h"
+#include "format/base64.h"
 
 namespace cuzk::format::internal {
 
@@ -267,20 +267,6 @@ Result<filecoin::PorepC1> raw_c1(dom::element root) {
   return out;
 }
 
-Result<std::vector<std::uint8_t>> base64(std::string_view encoded) {
-  std::vector<std::uint8_t> out(encoded.size() / 4 * 3 + 3);
-  std::size_t size = 0;
-  const char* end = nullptr;
-  if (sodium_base642bin(out.data(), out.size(), encoded.data(), encoded.size(), nullptr, &size,
-                        &end, sodium_base64_VARIANT_ORIGINAL) != 0 ||
-      end != encoded.data() + encoded.size()) {
-    return fail(ErrorCode::kCorruptInput, "not padded base64 from character {} on",
-                end ? end - encoded.data() : 0);
-  }
-  out.resize(size);
-  return out;
-}
-
 Result<dom::element> parse_document(dom::parser& parser, ByteSpan bytes) {
   dom::element root;
   if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
@@ -291,7 +277,7 @@ Result<dom::element> parse_document(dom::parser& parser, ByteSpan bytes) {
 
 Result<filecoin::PorepC1> raw_c1_of_base64(dom::element encoded) {
   CUZK_TRY(const std::string_view letters, text(encoded));
-  CUZK_TRY(const auto decoded, base64(letters));
+  CUZK_TRY(const auto decoded, decode_base64(letters));
   dom::parser parser;
   CUZK_TRY(const dom::element root, parse_document(parser, decoded));
   return raw_c1(root);

@@ -1,0 +1,20 @@
+// The rows of the large update shapes against the reference: 57 to 85 million each, hashed one by
+// one.
+
+#include "filecoin/update_golden_test_support.h"
+
+namespace cuzk::filecoin {
+namespace {
+
+TEST(UpdateProductionCircuit, RowsOf512MiBAreTheReferences) {
+  testing::expect_reference_update_rows("512MiB");
+}
+TEST(UpdateProductionCircuit, RowsOf32GiBAreTheReferences) {
+  testing::expect_reference_update_rows("32GiB");
+}
+TEST(UpdateProductionCircuit, RowsOf64GiBAreTheReferences) {
+  testing::expect_reference_update_rows("64GiB");
+}
+
+}  // namespace
+}  // namespace cuzk::filecoin

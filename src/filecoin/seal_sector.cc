@@ -69,15 +69,15 @@ Node piece_node(ByteSpan piece, std::uint64_t index) {
   return node;
 }
 
-Result<SealTree> build_data_tree(Tasks& tasks, MemoryBudget& memory, const PorepShape& shape,
+Result<SealTree> build_data_tree(Tasks& tasks, MemoryBudget& memory, std::uint64_t sector_bytes,
                                  ByteSpan piece) {
-  const std::uint64_t capacity = piece_capacity(shape.sector_bytes);
+  const std::uint64_t capacity = piece_capacity(sector_bytes);
   if (piece.size() > capacity) {
     return fail(ErrorCode::kInvalidArgument, "piece: a {} sector holds {} bytes, found {}",
-                sector_size_name(shape.sector_bytes), capacity, piece.size());
+                sector_size_name(sector_bytes), capacity, piece.size());
   }
-  return SealTree::build(tasks, memory, "tree D", data_path_shape(shape.nodes()), TreeHash::kSha256,
-                         [&](std::uint64_t first, std::span<Node> leaves) {
+  return SealTree::build(tasks, memory, "tree D", data_path_shape(sector_bytes / 32),
+                         TreeHash::kSha256, [&](std::uint64_t first, std::span<Node> leaves) {
                            for (Node& leaf : leaves) leaf = piece_node(piece, first++);
                          });
 }
@@ -95,7 +95,7 @@ SealedSector::SealedSector(const SealRequest& request, SealTree data, SectorLabe
 Result<SealedSector> SealedSector::seal(Tasks& tasks, MemoryBudget& memory,
                                         const SealRequest& request, ByteSpan piece) {
   const PorepShape& shape = request.proof.shape;
-  CUZK_TRY(SealTree data, build_data_tree(tasks, memory, shape, piece));
+  CUZK_TRY(SealTree data, build_data_tree(tasks, memory, shape.sector_bytes, piece));
   const Node replica_id = replica_id_of(request.identity, data.root(), request.porep_id);
   const SectorGraph graph(shape.nodes(), request.porep_id, request.proof.api);
   CUZK_TRY(SectorLabels labels, SectorLabels::make(tasks, memory, graph, shape.layers, replica_id));

@@ -28,7 +28,7 @@ Node piece_node(ByteSpan piece, std::uint64_t index);
 
 // The tree over a piece that begins at the sector's start.
 // Errors: kInvalidArgument when the piece is longer than piece_capacity.
-Result<SealTree> build_data_tree(Tasks& tasks, MemoryBudget& memory, const PorepShape& shape,
+Result<SealTree> build_data_tree(Tasks& tasks, MemoryBudget& memory, std::uint64_t sector_bytes,
                                  ByteSpan piece);
 
 struct SealRequest {

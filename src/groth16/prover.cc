@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "curve/bls12_381.h"
 #include "curve/bn254.h"
-#include "groth16/key_check.h"
 
 namespace cuzk::groth16 {
 
@@ -31,14 +30,15 @@ Status check_shape(const Input& input) {
 }
 
 template <class Curve>
-Status check_input(const ProveInput<Curve>& input) {
+Status check_input(const Backend<Curve>& backend, const ProveInput<Curve>& input) {
   CUZK_TRY_VOID(check_shape(input));
-  return check_key_counts(key_counts(input.key), expected_key_counts(input.r1cs, input.density),
-                          "the proving key", input.r1cs.name);
+  return check_key_counts(backend.counts_of(input.key),
+                          expected_key_counts(input.r1cs, input.density), "the proving key",
+                          input.r1cs.name);
 }
 
 template <class Curve>
-Status check_input(const CosetProveInput<Curve>& input) {
+Status check_input(const Backend<Curve>&, const CosetProveInput<Curve>& input) {
   CUZK_TRY_VOID(check_shape(input));
   const auto& key = input.key;
   const std::size_t points = std::size_t{1} << key.domain_log2;
@@ -71,7 +71,7 @@ Result<PendingProof<Curve>> start_proof_with_blinding(Backend<Curve>& backend,
                                                       const Context& context,
                                                       const ProveInput<Curve>& input,
                                                       const Blinding<Curve>& blinding) {
-  CUZK_TRY_VOID(check_input(input));
+  CUZK_TRY_VOID(check_input(backend, input));
   CUZK_TRY(auto pending, backend.start(context, input));
   return PendingProof<Curve>(context, input.key.vk, blinding, std::move(pending));
 }
@@ -94,7 +94,7 @@ Result<PendingProof<Curve>> start_proof_with_blinding(Backend<Curve>& backend,
                                                       const Context& context,
                                                       const CosetProveInput<Curve>& input,
                                                       const Blinding<Curve>& blinding) {
-  CUZK_TRY_VOID(check_input(input));
+  CUZK_TRY_VOID(check_input(backend, input));
   CUZK_TRY(auto pending, backend.start_coset(context, input));
   return PendingProof<Curve>(context, input.key.vk, blinding, std::move(pending));
 }

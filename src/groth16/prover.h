@@ -17,6 +17,7 @@
 #include "groth16/blinding.h"
 #include "groth16/context.h"
 #include "groth16/coset_key.h"
+#include "groth16/key_check.h"
 #include "groth16/keys.h"
 #include "groth16/proof_parts.h"
 #include "r1cs/compact_r1cs.h"
@@ -48,6 +49,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  // How many points the queries have that this backend sums with: those of `key`, unless it was
+  // made with a copy in the memory of a device (then the queries of `key` may be empty).
+  virtual KeyCounts counts_of(const ProvingKey<Curve>& key) const { return key_counts(key); }
   // Queues everything that the backend's device does. `input` was checked.
   virtual Result<std::unique_ptr<PendingParts<Curve>>> start(const Context& context,
                                                              const ProveInput<Curve>& input) = 0;

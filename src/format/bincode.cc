@@ -65,6 +65,8 @@ Result<MerkleProof> read_merkle(ByteReader& r) {
   return out;
 }
 
+void Writer::append(ByteSpan bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
+
 void Writer::path(const MerkleProof& p, std::size_t begin, std::size_t end) {
   integer<std::uint64_t>(end - begin);
   for (std::size_t i = begin; i < end; ++i) {

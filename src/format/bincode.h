@@ -44,9 +44,9 @@ class Writer {
   void integer(T v) {
     std::uint8_t b[sizeof v];
     store_le(b, v);
-    out_.insert(out_.end(), b, b + sizeof v);
+    append(b);
   }
-  void node(const filecoin::Node& n) { out_.insert(out_.end(), n.begin(), n.end()); }
+  void node(const filecoin::Node& n) { append(n); }
   template <class T, class F>
   void list(const std::vector<T>& items, F&& write) {
     integer<std::uint64_t>(items.size());
@@ -58,6 +58,7 @@ class Writer {
   void merkle(const filecoin::MerkleProof& p);
 
  private:
+  void append(ByteSpan bytes);
   void path(const filecoin::MerkleProof& p, std::size_t begin, std::size_t end);
 
   std::vector<std::uint8_t> out_;

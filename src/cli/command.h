@@ -17,5 +17,11 @@ void add_verify(CLI::App& app, Runner& run);
 void add_params(CLI::App& app, Runner& run);
 void add_circuit(CLI::App& app, Runner& run);
 void add_doctor(CLI::App& app, Runner& run);
+#ifdef CUZK_DAEMON
+void add_serve(CLI::App& app, Runner& run);
+void add_config(CLI::App& app, Runner& run);
+// cuzk --config FILE --listen ADDR --log-level LEVEL
+void add_drop_in_serve(CLI::App& app, Runner& run);
+#endif
 
 }  // namespace cuzk::cli

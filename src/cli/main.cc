@@ -28,7 +28,6 @@ int report(const Error& error) {
 int run_main(int argc, char** argv) {
   CLI::App app{"cuzk turns Filecoin vanilla proofs into verified Groth16 proofs."};
   app.footer(kFooter);
-  app.require_subcommand(1);
   app.set_version_flag("--version", std::string("cuzk ") + CUZK_VERSION);
   Runner run;
   add_prove(app, run);
@@ -36,6 +35,13 @@ int run_main(int argc, char** argv) {
   add_params(app, run);
   add_circuit(app, run);
   add_doctor(app, run);
+#ifdef CUZK_DAEMON
+  add_serve(app, run);
+  add_config(app, run);
+  add_drop_in_serve(app, run);
+#else
+  app.require_subcommand(1);
+#endif
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

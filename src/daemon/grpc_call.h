@@ -1,0 +1,46 @@
+#pragma once
+// What every RPC shares: who calls, whether it may, and how our errors look on the wire.
+//
+// Threads: pure functions, but for the Access they ask.
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "daemon/access.h"
+#include "daemon/blocking_calls.h"
+#include "daemon/log.h"
+#include "engine/service.h"
+
+namespace cuzk::daemon {
+
+// What the two services work with; all of it outlives them.
+struct RpcContext {
+  engine::Service& service;
+  const AccessControl& access;
+  Log& log;
+  BlockingCalls& submissions;
+  BlockingCalls& loads;
+  std::string version;
+  bool cuda = false;
+  std::size_t max_message_bytes = 0;
+  bool cancel_on_disconnect = false;
+};
+
+Caller caller_of(const grpc::CallbackServerContext& call, const AccessControl& access);
+
+// The caller if it may do this. Otherwise UNAUTHENTICATED for one without any role,
+// PERMISSION_DENIED for one with too little, and a line in the log.
+struct Admission {
+  Caller caller;
+  grpc::Status status;
+};
+Admission admit(const grpc::CallbackServerContext& call, const RpcContext& context, Role needed,
+                std::string_view rpc);
+
+grpc::Status status_of(const Error& error);
+
+}  // namespace cuzk::daemon

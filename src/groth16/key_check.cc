@@ -66,12 +66,10 @@ Status check_key_counts(const KeyCounts& found, const KeyCounts& expected, std::
 }
 
 template <class Curve>
-Status check_verifying_key(const VerifyingKey<Curve>& vk, std::string_view what) {
+Status check_published_key(const VerifyingKey<Curve>& vk, std::string_view what) {
   CUZK_TRY_VOID(refuse_identity(vk.alpha_g1, what, "alpha_g1"));
-  CUZK_TRY_VOID(refuse_identity(vk.beta_g1, what, "beta_g1"));
   CUZK_TRY_VOID(refuse_identity(vk.beta_g2, what, "beta_g2"));
   CUZK_TRY_VOID(refuse_identity(vk.gamma_g2, what, "gamma_g2"));
-  CUZK_TRY_VOID(refuse_identity(vk.delta_g1, what, "delta_g1"));
   CUZK_TRY_VOID(refuse_identity(vk.delta_g2, what, "delta_g2"));
   if (vk.gamma_g2 == vk.delta_g2) {
     return fail(
@@ -80,11 +78,19 @@ Status check_verifying_key(const VerifyingKey<Curve>& vk, std::string_view what)
         "of another",
         what);
   }
-  CUZK_TRY_VOID(refuse_generator(vk.delta_g1, what, "delta_g1"));
   CUZK_TRY_VOID(refuse_generator(vk.delta_g2, what, "delta_g2"));
   CUZK_TRY_VOID(refuse_generator(vk.alpha_g1, what, "alpha_g1"));
-  CUZK_TRY_VOID(refuse_generator(vk.beta_g1, what, "beta_g1"));
   CUZK_TRY_VOID(refuse_generator(vk.beta_g2, what, "beta_g2"));
+  return {};
+}
+
+template <class Curve>
+Status check_verifying_key(const VerifyingKey<Curve>& vk, std::string_view what) {
+  CUZK_TRY_VOID(refuse_identity(vk.beta_g1, what, "beta_g1"));
+  CUZK_TRY_VOID(refuse_identity(vk.delta_g1, what, "delta_g1"));
+  CUZK_TRY_VOID(check_published_key(vk, what));
+  CUZK_TRY_VOID(refuse_generator(vk.delta_g1, what, "delta_g1"));
+  CUZK_TRY_VOID(refuse_generator(vk.beta_g1, what, "beta_g1"));
   if (!same_ratio<Curve>(vk.beta_g1, vk.beta_g2, vk.delta_g1, vk.delta_g2)) {
     return fail(ErrorCode::kCorruptInput,
                 "{}: beta and delta of G1 and G2 do not belong together, no setup makes such a key",
@@ -101,6 +107,8 @@ bool is_insecure_dev_name(std::string_view file_name) {
   return file_name.starts_with(kInsecureDevPrefix);
 }
 
+template Status check_published_key(const VerifyingKey<Bls12_381>&, std::string_view);
+template Status check_published_key(const VerifyingKey<Bn254>&, std::string_view);
 template Status check_verifying_key(const VerifyingKey<Bls12_381>&, std::string_view);
 template Status check_verifying_key(const VerifyingKey<Bn254>&, std::string_view);
 

@@ -59,6 +59,10 @@ Status check_key_counts(const KeyCounts& found, const KeyCounts& expected, std::
 template <class Curve>
 Status check_verifying_key(const VerifyingKey<Curve>& vk, std::string_view what);
 
+// The same for a key as snarkjs publishes it, without beta_g1 and delta_g1: no pairing.
+template <class Curve>
+Status check_published_key(const VerifyingKey<Curve>& vk, std::string_view what);
+
 // The name of a locally made key: "insecure-dev-" before the official one, so that no other
 // software takes it for the ceremony's.
 std::string insecure_dev_name(std::string_view stem);

@@ -1,0 +1,114 @@
+#pragma once
+// circom: from a .zkey and a witness to a verified proof, and from JSON files to a verdict.
+//
+//   CircomProver::open   a key: structure, coefficients and safety checked; either curve
+//   CircomProver::prove  a witness -> proof.json and public.json. Every proof was verified under the
+//                        key it was made with before it is returned.
+//   verify_circom        verification_key.json, public.json, proof.json -> holds, or why not
+//
+// Inputs are format::InputBytes: a mapped file, memory of one's own, or the caller's. A prover keeps
+// its key's input alive (for borrow(), the caller does).
+//
+// Errors:  kCorruptInput for malformed files, also other protocols than Groth16; kMismatch when key
+//          and witness do not belong together (curve, number of values, circuit), with both sides;
+//          kUnsatisfied when the witness does not satisfy the circuit: with the circuit's .r1cs the
+//          failing constraint is named; kInsecureKey for a key whose proofs can be forged;
+//          kOutOfBudget; kCancelled; kDeviceLost.
+// Threads: a CircomProver may be used by several threads at once, each prove() with its own Context
+//          or a shared one; a call uses context.tasks, and is cancelled by their stop token.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "circom/curve_id.h"
+#include "engine/context.h"
+#include "format/input_bytes.h"
+#include "format/snarkjs_json.h"
+#include "format/zkey.h"
+
+namespace cuzk::engine {
+
+struct CircomKeyOptions {
+  bool allow_insecure_key = false;
+  // Reads the key's points at once and keeps them, for many proofs; otherwise each proof reads what
+  // it sums when it sums it, which takes least memory.
+  bool resident = false;
+};
+
+struct CircomProveOptions {
+  // The circuit, to name the constraint that a wrong witness fails; its names, to name the signals.
+  std::optional<format::InputBytes> r1cs;
+  std::optional<format::InputBytes> sym;
+  format::JsonStyle style = format::JsonStyle::kSnarkjs;
+  // Fixed blinding as canonical decimals, for comparison with snarkjs. Such a proof hides nothing.
+  struct InsecureBlinding {
+    std::string r, s;
+  };
+  std::optional<InsecureBlinding> insecure_blinding_for_tests;
+};
+
+struct CircomReply {
+  std::string proof_json;
+  std::string public_json;
+  std::uint32_t num_public = 0;
+};
+
+class CircomProver {
+ public:
+  // Spans: read_coefficients, check_key, and with `resident` read_key.
+  static Result<CircomProver> open(const Context& context, const format::InputBytes& zkey,
+                                   const CircomKeyOptions& options = {});
+
+  circom::CurveId curve() const;
+  const format::ZkeyHeader& header() const;
+  // Written as snarkjs exports it.
+  std::string verification_key_json() const;
+
+  // Spans: read_witness, read_key, those of groth16::prove, verify.
+  Result<CircomReply> prove(const Context& context, const format::InputBytes& wtns,
+                            const CircomProveOptions& options = {}) const;
+
+  CircomProver(CircomProver&&) noexcept;
+  CircomProver& operator=(CircomProver&&) noexcept;
+  ~CircomProver();
+
+  class Impl;  // one for each curve; circom.cc
+
+ private:
+  explicit CircomProver(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The three JSON files of snarkjs, in the order of its verifier.
+struct CircomClaim {
+  format::InputBytes verification_key;
+  format::InputBytes public_signals;
+  format::InputBytes proof;
+};
+
+// Errors: kInvalidProof says why a well-formed proof is no proof of these signals; kMismatch for
+//         another number of signals than the key's; kInsecureKey.
+Status verify_circom(Tasks& tasks, const CircomClaim& claim, bool allow_insecure_key = false);
+
+// Is the key of the file one that proofs can be trusted under? The header's and the verifying key's
+// points, gamma, delta and the generators, whether anybody contributed, whether h is empty; with
+// `full` every point of the file: on the curve, in the subgroup (span check_points).
+// Errors: kInsecureKey or kCorruptInput says what is wrong.
+Status check_zkey(const Context& context, const format::ZkeyFile& file, bool full);
+
+// Everything that is wrong with a witness by itself or, given the circuit, with the two together.
+// Errors: kUnsatisfied names the failing constraint; the others as above.
+Status check_wtns(const Context& context, const format::InputBytes& wtns,
+                  const std::optional<format::InputBytes>& r1cs,
+                  const std::optional<format::InputBytes>& sym);
+
+// Reads every constraint; the number of terms in A, B and C. Errors: kCorruptInput.
+struct R1csStatistics {
+  std::size_t terms[3] = {};
+  std::size_t distinct_coefficients = 0;
+};
+Result<R1csStatistics> check_r1cs(const Context& context, const format::InputBytes& r1cs);
+
+}  // namespace cuzk::engine

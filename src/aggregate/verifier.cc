@@ -7,7 +7,6 @@
 
 #include "aggregate/fold.h"
 #include "aggregate/polynomials.h"
-#include "aggregate/prover.h"
 #include "aggregate/transcript.h"
 #include "base/check.h"
 #include "base/random.h"
@@ -110,11 +109,9 @@ class Verification {
       return fail(ErrorCode::kMismatch, "the aggregate has {} rounds, 1 to 20 are possible",
                   rounds);
     }
-    if (padded_count(claim.statements.size()) != proof.num_proofs()) {
-      return fail(ErrorCode::kMismatch,
-                  "{} statements are given, with padding {}; the aggregate is of {} proofs",
-                  claim.statements.size(), padded_count(claim.statements.size()),
-                  proof.num_proofs());
+    if (claim.statements.empty() || claim.statements.size() > proof.num_proofs()) {
+      return fail(ErrorCode::kMismatch, "{} statements are given, the aggregate is of {} proofs",
+                  claim.statements.size(), proof.num_proofs());
     }
     for (std::size_t i = 0; i < claim.statements.size(); ++i) {
       if (claim.statements[i].size() != key.num_public_inputs()) {

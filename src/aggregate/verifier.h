@@ -41,13 +41,14 @@ class VerifiedAggregate {
 struct AggregateClaim {
   Version version = Version::kV2;
   ByteSpan binding;
-  // Of each proof, in order; where the aggregate has more proofs, the last one is repeated, as
-  // pad_proofs repeats the last proof.
+  // Of each proof, in order, at least one; where the aggregate has more proofs, the last one is
+  // repeated, as pad_proofs repeats the last proof. How much padding is right is the caller's rule.
   std::span<const std::vector<Fr>> statements;
 };
 
-// Errors: kMismatch when the statements are not as many as the aggregate's proofs, but for padding,
-//         or one has not the key's number of inputs; kInvalidProof names the equations that do not
+// Errors: kMismatch when there are no statements or more than the aggregate's proofs, or one has
+// not
+//         the key's number of inputs; kInvalidProof names the equations that do not
 //         hold; kCancelled; kOutOfBudget.
 Result<VerifiedAggregate> verify(Tasks& tasks, const VerifierSrs& srs,
                                  const groth16::PreparedVerifyingKey<Curve>& key,

@@ -12,6 +12,7 @@
 // Source:  rust-fil-proofs 87348a74, storage-proofs-porep/src/stacked/vanilla/proof.rs.
 
 #include <cstdint>
+#include <utility>
 
 #include "base/bytes.h"
 #include "filecoin/seal_labels.h"
@@ -53,6 +54,9 @@ class SealedSector {
   const SealTree& data() const { return data_; }
   const SealTree& columns() const { return columns_; }
   const SealTree& replica() const { return replica_; }  // its leaves are the sealed bytes
+
+  // All that later proofs need beside comm_c; the rest of the sector is given up.
+  SealTree take_replica() && { return std::move(replica_); }
 
   // Commit phase 1: opens what `seed` asks for (nothing of it does, for non-interactive proofs).
   Result<PorepC1> open(const Node& seed) const;

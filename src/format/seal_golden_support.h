@@ -32,6 +32,15 @@ inline std::vector<std::uint8_t> xorshift_piece(std::uint32_t stream, std::size_
           out.begin() + static_cast<std::ptrdiff_t>(offset + bytes)};
 }
 
+// A random value of the golden sectors: the lowest bytes of 32 words of a stream.
+inline filecoin::Node xorshift_node(std::uint32_t stream, std::size_t offset) {
+  const auto words = xorshift_piece(stream, offset, 128);
+  filecoin::Node node;
+  for (std::size_t i = 0; i < node.size(); ++i) node[i] = words[4 * i];
+  node[31] &= 0x3f;
+  return node;
+}
+
 inline std::string sha256_hex(ByteSpan bytes) { return to_hex(sha256(bytes)); }
 inline std::string sha256_hex(std::span<const filecoin::Node> nodes) {
   return sha256_hex(ByteSpan(reinterpret_cast<const std::uint8_t*>(nodes.data()),

@@ -3,7 +3,7 @@
 //
 // Memory: about 1.1 KB a proof, in `context.memory`, beside the string.
 // Spans:  commit, combine, rounds, openings.
-// Cost:   for n proofs 21 n Miller functions, 7 n preparations of points of G2, 6 n products in G1
+// Cost:   for n proofs 21 n Miller functions, 10 n preparations of points of G2, 6 n products in G1
 //         and 4 n in G2 (README.md).
 // Errors: kInvalidArgument for a number of proofs that is no power of two from 2 to 2^20, or above
 //         the string's capacity; kOutOfBudget; kCancelled.

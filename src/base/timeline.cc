@@ -24,6 +24,12 @@ void Timeline::Span::end() {
   timeline_ = nullptr;
 }
 
+void Timeline::measured(std::string_view name, int lane,
+                        std::chrono::steady_clock::time_point start,
+                        std::chrono::microseconds duration) {
+  add({std::string(name), lane, micros(start - origin_), duration.count()});
+}
+
 void Timeline::add(SpanRecord record) {
   std::lock_guard lock(mutex_);
   records_.push_back(std::move(record));

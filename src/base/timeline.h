@@ -46,6 +46,9 @@ class Timeline {
     std::chrono::steady_clock::time_point start_;
   };
   Span span(std::string_view name, int lane = 0) { return Span(this, name, lane); }
+  // A span that was measured elsewhere, e.g. by events of a device. The observer is not told.
+  void measured(std::string_view name, int lane, std::chrono::steady_clock::time_point start,
+                std::chrono::microseconds duration);
 
   std::vector<SpanRecord> records() const;
   // Sum of the durations of all spans of that name.

@@ -36,6 +36,9 @@ Status use_device(int index);
 
 namespace runtime {
 
+// Free memory of the current device. This question stops the whole device for a moment: it is
+// asked once, before work begins.
+Result<std::size_t> free_bytes_at_start();
 Result<void*> allocate_device(std::size_t bytes);
 void free_device(void* p);
 Result<void*> allocate_pinned(std::size_t bytes);

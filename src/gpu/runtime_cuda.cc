@@ -45,6 +45,11 @@ Status use_device(int index) { return check_cuda(cudaSetDevice(index), "choosing
 
 namespace runtime {
 
+Result<std::size_t> free_bytes_at_start() {
+  std::size_t free = 0, total = 0;
+  CUZK_TRY_VOID(check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory"));
+  return free;
+}
 Result<void*> allocate_device(std::size_t bytes) {
   void* p = nullptr;
   if (bytes == 0) return p;

@@ -17,6 +17,7 @@ Status use_device(int) { return no_cuda(); }
 
 namespace runtime {
 
+Result<std::size_t> free_bytes_at_start() { return no_cuda(); }
 Result<void*> allocate_device(std::size_t) { return no_cuda(); }
 void free_device(void*) {}
 Result<void*> allocate_pinned(std::size_t) { return no_cuda(); }

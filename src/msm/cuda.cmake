@@ -1,5 +1,9 @@
-cuzk_cuda_sources(msm msm_cuda_sort.cu msm_cuda_bls12_381_g1.cu msm_cuda_bls12_381_g2.cu
-                  msm_cuda_bn254_g1.cu msm_cuda_bn254_g2.cu)
+set(msm_cuda_sources msm_cuda_sort.cu witness_cuda.cu)
+foreach(group bls12_381_g1 bls12_381_g2 bn254_g1 bn254_g2)
+  list(APPEND msm_cuda_sources
+       msm_cuda_${group}.cu witness_cuda_${group}.cu fixed_base_cuda_${group}.cu)
+endforeach()
+cuzk_cuda_sources(msm ${msm_cuda_sources})
 target_link_libraries(cuzk_msm PUBLIC cuzk::gpu)
 cuzk_test(msm msm_cuda_test SOURCES msm_cuda_test.cc LABELS gpu)
 if(CUZK_BENCH)

@@ -1,0 +1,76 @@
+#pragma once
+// The CUDA backend: one partition on a card, everything resident but the assignment.
+//
+//   start   counts the bits, leases the plan's peak (memory gate), uploads the assignment (stage),
+//           queues all kernels behind those of the partition before (compute gate), and returns
+//   finish  waits for the last event, joins the window sums, adds the inputs' sums on the CPU
+//
+// What goes up is two bitmaps and the list of full scalars; the rows' values, C included, are
+// computed there (C only to see that every row holds), the quotient takes six transforms in two
+// vectors, and all sums are the card's, those in G2 too.
+//
+// Between start and finish there may be as many partitions as the card has workers; another start
+// waits for a finish.
+//
+// Memory (device): see CudaPlan; two vectors of the domain or one and the scratch of the H sum.
+// Spans:   host: prep, memory_wait, stage_host. From events: stage, compute_wait, batch_add,
+//          tail_msm, b_g2_msm, matvec, ntt, h_msm, gpu_total.
+// Errors:  kInvalidArgument for another circuit than the one loaded, or without CUDA; kOutOfBudget;
+//          kUnsatisfied names the first row that fails; kDeviceLost, after which the card is
+//          fenced.
+// Threads: a backend may be shared.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gpu/card.h"
+#include "groth16/device_circuit.h"
+#include "groth16/device_key.h"
+#include "groth16/prover.h"
+
+namespace cuzk::groth16 {
+
+// The thermometer's record of one partition, in milliseconds; -1 for what was not measured here.
+struct PartitionTiming {
+  int partition = 0;
+  int device = 0;
+  unsigned worker = 0;
+  double prep_ms = 0;
+  double memory_wait_ms = 0;
+  double stage_ms = 0;
+  double compute_wait_ms = 0;
+  double matvec_ms = 0;
+  double ntt_ms = 0;
+  double h_msm_ms = 0;
+  double batch_add_ms = 0;
+  double tail_msm_ms = 0;
+  double b_g2_msm_ms = 0;
+  double gpu_total_ms = 0;
+  double finish_ms = 0;
+  double total_ms = 0;
+  bool prestage_ok = false;  // staged before the partition before it had ended
+  std::size_t vram_lease_bytes = 0;
+  std::size_t vram_peak_bytes = 0;  // of the arena so far
+  std::size_t upload_bytes = 0;
+
+  // "CUZK_TIMING: partition=0 device=0 ..."
+  std::string line() const;
+};
+
+struct CudaBackendOptions {
+  std::function<void(const PartitionTiming&)> on_timing;  // at the end of finish
+};
+
+// card, circuit and key outlive the backend and its pending proofs.
+template <class Curve>
+Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
+    gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const DeviceKey<Curve>& key,
+    CudaBackendOptions options = {});
+
+// What a partition of the circuit leases at most, whatever its witness.
+template <class Curve>
+Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
+                                     const Density& density);
+
+}  // namespace cuzk::groth16

@@ -1,0 +1,58 @@
+#pragma once
+// A compiled circuit on a card: its matrices, the densities that select bases, and the twiddles of
+// its domain. Uploaded once, used by every partition.
+//
+// Threads: immutable once loaded; the card outlives it.
+
+#include <memory>
+#include <vector>
+
+#include "base/tasks.h"
+#include "gpu/card.h"
+#include "groth16/rows_cuda.h"
+#include "r1cs/density.h"
+
+namespace cuzk::groth16 {
+
+// Twiddles for transforms of up to 2^log2 points: 32 bytes each. Shared by the circuits of a field.
+template <class Fr>
+class DeviceTwiddles {
+ public:
+  static Result<std::shared_ptr<const DeviceTwiddles>> load(gpu::Card& card, unsigned log2);
+  unsigned log2() const { return log2_; }
+  gpu::DeviceSpan<const Fr> table() const { return table_; }
+
+ private:
+  gpu::Lease lease_;
+  gpu::DeviceSpan<Fr> table_;
+  unsigned log2_ = 0;
+};
+
+template <class Fr>
+class DeviceCircuit {
+ public:
+  // What load() takes of the arena, twiddles not counted.
+  static std::size_t bytes(const CompactR1cs<Fr>& r1cs, const Density& density);
+  // `twiddles` of a domain at least as large as the circuit's, or null to load some.
+  // Errors: kOutOfBudget, kDeviceLost, kCancelled.
+  static Result<std::unique_ptr<DeviceCircuit>> load(
+      gpu::Card& card, Tasks& tasks, const CompactR1cs<Fr>& r1cs, const Density& density,
+      std::shared_ptr<const DeviceTwiddles<Fr>> twiddles = nullptr);
+
+  const DeviceMatrices<Fr>& matrices() const { return matrices_; }
+  const DeviceDensity& a_density() const { return a_density_; }
+  const DeviceDensity& b_density() const { return b_density_; }
+  gpu::DeviceSpan<const Fr> twiddles() const { return twiddles_->table(); }
+  // Whether this was loaded from that object.
+  bool is_of(const CompactR1cs<Fr>& r1cs) const { return source_ == &r1cs; }
+
+ private:
+  gpu::Lease lease_;
+  DeviceMatrices<Fr> matrices_;
+  DeviceDensity a_density_;
+  DeviceDensity b_density_;
+  std::shared_ptr<const DeviceTwiddles<Fr>> twiddles_;
+  const CompactR1cs<Fr>* source_ = nullptr;
+};
+
+}  // namespace cuzk::groth16

@@ -1,0 +1,92 @@
+#include "groth16/device_key.h"
+
+#include "curve/bls12_381.h"
+#include "curve/bn254.h"
+#include "gpu/memory_plan.h"
+
+namespace cuzk::groth16 {
+
+namespace {
+
+struct KeyPlan {
+  gpu::MemoryPlan plan;
+  gpu::MemoryPlan::Id h, l, a, b_g1, b_g2;
+};
+
+template <class Curve>
+KeyPlan plan_of(const KeyCounts& counts) {
+  constexpr std::size_t kG1 = sizeof(typename DeviceKey<Curve>::G1);
+  constexpr std::size_t kG2 = sizeof(typename DeviceKey<Curve>::G2);
+  KeyPlan p;
+  p.h = p.plan.add("h_query", kG1 * counts.h, 0, 0);
+  p.l = p.plan.add("l_query", kG1 * counts.l, 0, 0);
+  p.a = p.plan.add("a_query", kG1 * counts.a, 0, 0);
+  p.b_g1 = p.plan.add("b_g1_query", kG1 * counts.b_g1, 0, 0);
+  p.b_g2 = p.plan.add("b_g2_query", kG2 * counts.b_g2, 0, 0);
+  p.plan.place();
+  return p;
+}
+
+// Pageable memory: the copy has ended when the event has happened.
+template <class Point>
+Status fetch(gpu::Card& card, gpu::DeviceSpan<Point> from, std::vector<Point>& to) {
+  to.resize(from.size());
+  return gpu::download(card.load_stream(), std::span<Point>(to),
+                       gpu::DeviceSpan<const Point>(from));
+}
+
+}  // namespace
+
+template <class Curve>
+std::size_t DeviceKey<Curve>::bytes(const KeyCounts& counts) {
+  return plan_of<Curve>(counts).plan.total_bytes();
+}
+
+template <class Curve>
+Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::allocate(gpu::Card& card,
+                                                                     const KeyCounts& counts) {
+  const KeyPlan p = plan_of<Curve>(counts);
+  auto out = std::make_unique<DeviceKey>();
+  out->counts_ = counts;
+  CUZK_TRY(out->lease_, card.arena().lease("proving key", p.plan.total_bytes()));
+  const gpu::Lease& lease = out->lease_;
+  CUZK_TRY(out->h_, lease.at<G1>(p.plan.offset(p.h), counts.h));
+  CUZK_TRY(out->l_, lease.at<G1>(p.plan.offset(p.l), counts.l));
+  CUZK_TRY(out->a_, lease.at<G1>(p.plan.offset(p.a), counts.a));
+  CUZK_TRY(out->b_g1_, lease.at<G1>(p.plan.offset(p.b_g1), counts.b_g1));
+  CUZK_TRY(out->b_g2_, lease.at<G2>(p.plan.offset(p.b_g2), counts.b_g2));
+  return out;
+}
+
+template <class Curve>
+Status DeviceKey<Curve>::fetch_inputs(gpu::Card& card, std::size_t a_inputs, std::size_t b_inputs) {
+  if (a_inputs > a_.size() || b_inputs > b_g1_.size() || b_inputs > b_g2_.size()) {
+    return fail(ErrorCode::kMismatch, "a key with {} and {} points for {} and {} inputs", a_.size(),
+                b_g1_.size(), a_inputs, b_inputs);
+  }
+  CUZK_TRY_VOID(fetch(card, a_.first(a_inputs), a_inputs_));
+  CUZK_TRY_VOID(fetch(card, b_g1_.first(b_inputs), b_g1_inputs_));
+  CUZK_TRY_VOID(fetch(card, b_g2_.first(b_inputs), b_g2_inputs_));
+  return gpu::wait_for_loads(card);
+}
+
+template <class Curve>
+Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::load(gpu::Card& card, Tasks& tasks,
+                                                                 const ProvingKey<Curve>& key,
+                                                                 std::size_t a_inputs,
+                                                                 std::size_t b_inputs) {
+  CUZK_TRY_VOID(card.use());
+  CUZK_TRY(auto out, allocate(card, key_counts(key)));
+  CUZK_TRY_VOID(gpu::load(card, tasks, out->h_, key.h_query.span()));
+  CUZK_TRY_VOID(gpu::load(card, tasks, out->l_, key.l_query.span()));
+  CUZK_TRY_VOID(gpu::load(card, tasks, out->a_, key.a_query.span()));
+  CUZK_TRY_VOID(gpu::load(card, tasks, out->b_g1_, key.b_g1_query.span()));
+  CUZK_TRY_VOID(gpu::load(card, tasks, out->b_g2_, key.b_g2_query.span()));
+  CUZK_TRY_VOID(out->fetch_inputs(card, a_inputs, b_inputs));
+  return out;
+}
+
+template class DeviceKey<Bls12_381>;
+template class DeviceKey<Bn254>;
+
+}  // namespace cuzk::groth16

@@ -1,0 +1,88 @@
+#pragma once
+// A proving key on a card: every query in its memory, loaded once and used by every partition.
+//
+// Form:    as keys.h. The bases of inputs, which are few, stay on the host too: their sums are the
+//          CPU's part of a proof.
+// Threads: immutable once loaded; the card outlives it.
+
+#include <memory>
+#include <vector>
+
+#include "gpu/card.h"
+#include "groth16/context.h"
+#include "groth16/key_check.h"
+#include "groth16/keys.h"
+#include "groth16/toxic_waste.h"
+#include "r1cs/compact_r1cs.h"
+#include "r1cs/density.h"
+
+namespace cuzk::groth16 {
+
+template <class Curve>
+class DeviceKey {
+ public:
+  using G1 = Affine<typename Curve::G1>;
+  using G2 = Affine<typename Curve::G2>;
+
+  static std::size_t bytes(const KeyCounts& counts);
+  // Uploads a key for a circuit with these numbers of inputs in A and B.
+  // Errors: kOutOfBudget, kDeviceLost, kCancelled.
+  static Result<std::unique_ptr<DeviceKey>> load(gpu::Card& card, Tasks& tasks,
+                                                 const ProvingKey<Curve>& key, std::size_t a_inputs,
+                                                 std::size_t b_inputs);
+
+  const KeyCounts& counts() const { return counts_; }
+  gpu::DeviceSpan<const G1> h_query() const { return h_; }
+  gpu::DeviceSpan<const G1> l_query() const { return l_; }
+  // Without the bases of inputs.
+  gpu::DeviceSpan<const G1> a_aux() const {
+    return a_.subspan(a_inputs_.size(), a_.size() - a_inputs_.size());
+  }
+  gpu::DeviceSpan<const G1> b_g1_aux() const {
+    return b_g1_.subspan(b_g1_inputs_.size(), b_g1_.size() - b_g1_inputs_.size());
+  }
+  gpu::DeviceSpan<const G2> b_g2_aux() const {
+    return b_g2_.subspan(b_g2_inputs_.size(), b_g2_.size() - b_g2_inputs_.size());
+  }
+  const std::vector<G1>& a_inputs() const { return a_inputs_; }
+  const std::vector<G1>& b_g1_inputs() const { return b_g1_inputs_; }
+  const std::vector<G2>& b_g2_inputs() const { return b_g2_inputs_; }
+
+  // The queries, to be filled: for set-ups on the card.
+  static Result<std::unique_ptr<DeviceKey>> allocate(gpu::Card& card, const KeyCounts& counts);
+  gpu::DeviceSpan<G1> h_query_to_fill() { return h_; }
+  gpu::DeviceSpan<G1> l_query_to_fill() { return l_; }
+  gpu::DeviceSpan<G1> a_query_to_fill() { return a_; }
+  gpu::DeviceSpan<G1> b_g1_query_to_fill() { return b_g1_; }
+  gpu::DeviceSpan<G2> b_g2_query_to_fill() { return b_g2_; }
+  // Fetches the bases of inputs once the queries are filled.
+  Status fetch_inputs(gpu::Card& card, std::size_t a_inputs, std::size_t b_inputs);
+
+ private:
+  KeyCounts counts_;
+  gpu::Lease lease_;
+  gpu::DeviceSpan<G1> h_, l_, a_, b_g1_;
+  gpu::DeviceSpan<G2> b_g2_;
+  std::vector<G1> a_inputs_, b_g1_inputs_;
+  std::vector<G2> b_g2_inputs_;
+};
+
+template <class Curve>
+struct DeviceSetup {
+  VerifyingKey<Curve> vk;
+  std::unique_ptr<DeviceKey<Curve>> key;
+};
+
+// insecure_dev_setup (setup.h) with the queries made on the card, straight into its memory: the
+// same points. The polynomials' values are computed on the host.
+//
+// Memory:  device: the key, two tables, and some 700 MB of scratch; host: 6 elements for each
+//          variable, 1 for each row.
+// Spans, errors: as there; also kDeviceLost.
+template <class Curve>
+Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context& context, gpu::Card& card,
+                                                      const CompactR1cs<typename Curve::Fr>& r1cs,
+                                                      const Density& density,
+                                                      const ToxicWaste<Curve>& waste);
+
+}  // namespace cuzk::groth16

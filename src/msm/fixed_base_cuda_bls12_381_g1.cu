@@ -1,0 +1,7 @@
+#include "msm/fixed_base_cuda.cuh"
+
+namespace cuzk {
+
+CUZK_INSTANTIATE_FIXED_BASE_CUDA(Bls12_381G1)
+
+}  // namespace cuzk

@@ -1,0 +1,63 @@
+#pragma once
+// Sums over a compact assignment (r1cs/witness.h) on a CUDA device: its ones and its full scalars
+// become lists of bases, the bases of the ones are added up, those of the full scalars are gathered
+// for msm_cuda.
+//
+// Form:    as msm.h: wire i is 1 where `ones` has bit i, a full scalar where `full` has it. With a
+//          density, base k belongs to the k-th wire of the density.
+// Order:   of a list is not determined (its parts are claimed by whoever comes first), sums are.
+// Memory:  all of it is the caller's; nothing is allocated, freed or synchronised. How long a list
+//          becomes is known before: count the bits on the host.
+// Threads: no state; kernels are queued on `stream` in order.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/error.h"
+#include "gpu/device_span.h"
+#include "gpu/stream_handle.h"
+#include "msm/msm.h"
+
+namespace cuzk {
+
+// The bits of an assignment, with the number of full scalars before each 512 wires.
+struct DeviceWires {
+  gpu::DeviceSpan<const std::uint64_t> ones;
+  gpu::DeviceSpan<const std::uint64_t> full;
+  gpu::DeviceSpan<const std::uint32_t> full_ranks;
+};
+
+// Which wires have bases, with the number of them before each word. Empty: all wires have.
+struct DeviceDensity {
+  gpu::DeviceSpan<const std::uint64_t> words;
+  gpu::DeviceSpan<const std::uint32_t> ranks;
+};
+
+// The base of every 1 that has one. `counter` is one word; it ends as the number found, which must
+// be bases.size(): more are not written.
+Status select_ones(gpu::StreamHandle stream, const DeviceWires& wires, const DeviceDensity& density,
+                   gpu::DeviceSpan<std::uint32_t> bases, gpu::DeviceSpan<std::uint32_t> counter);
+
+// The base of every full scalar that has one, and beside it the scalar's index.
+Status select_full(gpu::StreamHandle stream, const DeviceWires& wires, const DeviceDensity& density,
+                   gpu::DeviceSpan<std::uint32_t> bases, gpu::DeviceSpan<std::uint32_t> values,
+                   gpu::DeviceSpan<std::uint32_t> counter);
+
+// Sum of bases[i] over the list. Scratch: selected_sum_scratch_bytes<G>(); result: one point.
+template <class G>
+std::size_t selected_sum_scratch_bytes();
+template <class G>
+Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> bases,
+                    gpu::DeviceSpan<const std::uint32_t> list, gpu::DeviceSpan<std::byte> scratch,
+                    gpu::DeviceSpan<Xyzz<G>> result);
+
+// out_bases[k] = bases[list[k]], out_scalars[k] = scalars[values[k]].
+template <class G>
+Status gather_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> bases,
+                       gpu::DeviceSpan<const std::uint32_t> list,
+                       gpu::DeviceSpan<const ScalarFor<G>> scalars,
+                       gpu::DeviceSpan<const std::uint32_t> values,
+                       gpu::DeviceSpan<Affine<G>> out_bases,
+                       gpu::DeviceSpan<ScalarFor<G>> out_scalars);
+
+}  // namespace cuzk

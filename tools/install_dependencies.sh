@@ -2,7 +2,7 @@
 # Installs the Debian packages that cuzk is built and tested with; does nothing when all are there.
 set -e
 build="g++ cmake ninja-build make git python3 ca-certificates
-  libexpected-dev libfmt-dev libtbb-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev libssl-dev libsodium-dev
+  libexpected-dev libfmt-dev libtbb-dev nlohmann-json3-dev libsimdjson-dev libcli11-dev libssl-dev libsodium-dev libsqlite3-dev
   pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libtomlplusplus-dev
   libcpp-httplib-dev prometheus-cpp-dev"
 check="libgtest-dev libgmock-dev libgmp-dev libbenchmark-dev clang clang-format clang-tidy libclang-rt-14-dev

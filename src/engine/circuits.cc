@@ -57,6 +57,11 @@ Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::get(
   return loaded_[key] = finish(std::move(compiled), false);
 }
 
+void CircuitStore::drop(const std::string& identifier) {
+  std::lock_guard lock(mutex_);
+  loaded_.erase(identifier);
+}
+
 std::string CircuitStore::take_warning() {
   std::lock_guard lock(mutex_);
   return std::exchange(warning_, {});

@@ -34,6 +34,9 @@ class CircuitStore {
   Result<std::shared_ptr<const CompiledCircuit>> get(const Context& context,
                                                      const filecoin::CircuitSpec& spec);
 
+  // Out of memory; whoever holds it keeps it. The file stays.
+  void drop(const std::string& identifier);
+
   // What the last call could not do but went on without, e.g. write its cache; empty if nothing.
   std::string take_warning();
 

@@ -55,6 +55,7 @@ struct ProofRequest {
   std::vector<std::uint8_t> comm_d_new;
 
   std::size_t payload_bytes() const;
+  ProofRequest without_payloads() const;
 };
 
 // Of everything that determines what is proved: not the id, the client, the priority, the deadline.

@@ -206,9 +206,8 @@ Scheduler::Scheduler(const Limits& limits, std::vector<DeviceSpec> devices)
     : impl_(std::make_unique<Impl>(limits, std::move(devices))) {}
 Scheduler::~Scheduler() = default;
 
-Submission Scheduler::submit(JobId id, const JobSpec& spec) {
-  Impl& s = *impl_;
-  CUZK_CHECK(!s.jobs.contains(id));
+Submission Scheduler::refusal(const JobSpec& spec) const {
+  const Impl& s = *impl_;
   const bool critical = spec.priority == Priority::kCritical;
   const std::size_t parse_limit = critical ? s.limits.parse_bytes : s.parse_pool_nc;
   if (spec.parse_bytes > parse_limit) {
@@ -220,6 +219,13 @@ Submission Scheduler::submit(JobId id, const JobSpec& spec) {
       known->second.jobs >= s.limits.jobs_per_client) {
     return {Refusal::kClientFull, 0, known->second.jobs, 0};
   }
+  return {};
+}
+
+Submission Scheduler::submit(JobId id, const JobSpec& spec) {
+  Impl& s = *impl_;
+  CUZK_CHECK(!s.jobs.contains(id));
+  if (const Submission no = refusal(spec); no.refusal != Refusal::kNone) return no;
   internal::Client& client = s.clients[spec.client];
   if (client.jobs == 0) client.served = std::max(client.served, s.virtual_time);
   ++client.jobs;

@@ -159,6 +159,8 @@ class Scheduler {
   Scheduler(const Limits& limits, std::vector<DeviceSpec> devices);
   ~Scheduler();
 
+  // Whether submit would take it now.
+  Submission refusal(const JobSpec& spec) const;
   Submission submit(JobId job, const JobSpec& spec);
   // True when it had not ended. It ends when its partitions in flight have come back.
   bool cancel(JobId job);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "filecoin/porep_circuit.h"
+#include "filecoin/update_circuit.h"
 
 namespace cuzk::engine {
 
@@ -18,9 +19,15 @@ Result<filecoin::CircuitSpec> find_porep(std::uint64_t sector_bytes) {
   return filecoin::porep_circuit_spec(shape);
 }
 
+Result<filecoin::CircuitSpec> find_update(std::uint64_t sector_bytes) {
+  CUZK_TRY(const filecoin::UpdateShape shape, filecoin::update_shape(sector_bytes));
+  return filecoin::update_circuit_spec(shape);
+}
+
 // One line a kind.
 constexpr Kind kKinds[] = {
     {"porep", find_porep},
+    {"update", find_update},
 };
 
 }  // namespace

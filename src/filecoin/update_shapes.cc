@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <optional>
 
 #include "base/bytes.h"
@@ -136,6 +137,12 @@ Result<UpdateProof> update_proof(std::uint32_t number) {
 }
 
 Result<UpdateProof> update_proof(std::string_view name) {
+  std::uint32_t number = 0;
+  const char* const end = name.data() + name.size();
+  if (const auto [stop, error] = std::from_chars(name.data(), end, number);
+      error == std::errc() && stop == end) {
+    return update_proof(number);
+  }
   for (const UpdateRow& row : kRows) {
     UpdateProof proof = update_proof_of(shape_of(row));
     if (proof.name == name) return proof;

@@ -66,9 +66,9 @@ struct UpdateProof {
   UpdateShape shape;
 };
 Result<UpdateProof> update_proof(std::uint32_t number);
-// By name. Also the sizes that have no registered number (4, 16, 32 KiB, 16 MiB) in the same style;
-// their number is that of the 2 KiB proof. A name or stem of the poseidon variant is refused as
-// such.
+// By name, or its number in decimal. Also the sizes that have no registered number (4, 16, 32 KiB,
+// 16 MiB) in the same style; their number is that of the 2 KiB proof. A name or stem of the
+// poseidon variant is refused as such.
 Result<UpdateProof> update_proof(std::string_view name);
 // The proof of a shape's size, as above for sizes without a number.
 UpdateProof update_proof_of(const UpdateShape& shape);

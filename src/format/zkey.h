@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "circom/curve_id.h"
+#include "circom/dev_setup.h"
 #include "circom/key.h"
+#include "circom/program.h"
 #include "curve/encoding.h"
 #include "format/iden3_sections.h"
 #include "format/input_bytes.h"
@@ -86,23 +88,12 @@ class ZkeyFile {
   ZkeyHeader header_;
 };
 
-// What a .zkey is written of: all wires' points, identities included. For development keys.
+// A development key as a .zkey, its coefficients those of A and B in the order of snarkjs: by
+// constraint, A's terms then B's, and at the end the rows that tie the public signals. With no
+// contribution. The file appears under its name only when it is whole.
 template <class Curve>
-struct ZkeyContents {
-  using Fr = typename Curve::Fr;
-  using G1 = typename Curve::G1;
-  using G2 = typename Curve::G2;
-  const CompactR1cs<Fr>& r1cs;  // one block; C is not written
-  const VerifyingKey<Curve>& vk;
-  unsigned domain_log2 = 0;
-  std::span<const Affine<G1>> a, b_g1;  // by wire
-  std::span<const Affine<G2>> b_g2;     // by wire
-  std::span<const Affine<G1>> c;        // by private wire
-  std::span<const Affine<G1>> h;
-};
-
-// With no contribution. The file appears under its name only when it is whole.
-template <class Curve>
-Status write_zkey(const std::filesystem::path& path, const ZkeyContents<Curve>& contents);
+Status write_zkey(const std::filesystem::path& path,
+                  const circom::Program<typename Curve::Fr>& program,
+                  const circom::DevKey<Curve>& key);
 
 }  // namespace cuzk::format

@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "cli/circom_command.h"
 #include "cli/command.h"
 
 namespace cuzk::cli {
@@ -34,6 +35,9 @@ int run_main(int argc, char** argv) {
   add_verify(app, run);
   add_params(app, run);
   add_circuit(app, run);
+  add_zkey(app, run);
+  add_r1cs(app, run);
+  add_wtns(app, run);
   add_doctor(app, run);
 #ifdef CUZK_DAEMON
   add_serve(app, run);

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/mapped_file.h"
+#include "cli/circom_command.h"
 
 namespace cuzk::cli {
 
@@ -69,6 +70,7 @@ void add_verify(CLI::App& app, Runner& run) {
   verify->require_subcommand(1);
   add_verify_porep(*verify, run);
   add_verify_groth16(*verify, run);
+  add_verify_circom(*verify, run);
 }
 
 }  // namespace cuzk::cli

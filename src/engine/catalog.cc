@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "filecoin/porep_circuit.h"
+#include "filecoin/post_circuit.h"
 #include "filecoin/update_circuit.h"
 
 namespace cuzk::engine {
@@ -19,6 +20,16 @@ Result<filecoin::CircuitSpec> find_porep(std::uint64_t sector_bytes) {
   return filecoin::porep_circuit_spec(shape);
 }
 
+Result<filecoin::CircuitSpec> find_winning_post(std::uint64_t sector_bytes) {
+  CUZK_TRY(const filecoin::PostShape shape, filecoin::winning_post_shape(sector_bytes));
+  return filecoin::post_circuit_spec(shape);
+}
+
+Result<filecoin::CircuitSpec> find_window_post(std::uint64_t sector_bytes) {
+  CUZK_TRY(const filecoin::PostShape shape, filecoin::window_post_shape(sector_bytes));
+  return filecoin::post_circuit_spec(shape);
+}
+
 Result<filecoin::CircuitSpec> find_update(std::uint64_t sector_bytes) {
   CUZK_TRY(const filecoin::UpdateShape shape, filecoin::update_shape(sector_bytes));
   return filecoin::update_circuit_spec(shape);
@@ -27,6 +38,8 @@ Result<filecoin::CircuitSpec> find_update(std::uint64_t sector_bytes) {
 // One line a kind.
 constexpr Kind kKinds[] = {
     {"porep", find_porep},
+    {"winning-post", find_winning_post},
+    {"window-post", find_window_post},
     {"update", find_update},
 };
 

@@ -11,33 +11,10 @@
 #include "filecoin/hash.h"
 #include "filecoin/seal_opening.h"
 #include "filecoin/seal_trees.h"
+#include "filecoin/sparse_tree.h"
 
 namespace cuzk::filecoin {
 namespace {
-
-// What nobody computes: a function of the sector's seed and a place, so that two paths that pass
-// the same place agree on it.
-class Filler {
- public:
-  explicit Filler(std::uint64_t seed) : seed_(seed) {}
-
-  Node at(std::string_view what, std::uint32_t level, std::uint64_t index) const {
-    std::array<std::uint8_t, 20> place;
-    store_le(place.data(), seed_);
-    store_le(place.data() + 8, level);
-    store_le(place.data() + 12, index);
-    Node node;
-    Blake2b hash(node.size());
-    hash.update({reinterpret_cast<const std::uint8_t*>(what.data()), what.size()});
-    hash.update(place);
-    hash.finish(node);
-    node[31] &= 0x3f;  // below the modulus
-    return node;
-  }
-
- private:
-  std::uint64_t seed_;
-};
 
 // The tree over the data, which must be complete before anybody knows what will be opened: the
 // replica id hangs on its root, and the challenges on that. So the data are one piece repeated.
@@ -68,46 +45,6 @@ class DataTree {
   static constexpr std::uint64_t kPieceNodes = 1024;
   PathShape shape_;
   std::vector<std::vector<Node>> levels_;  // the distinct nodes of each
-};
-
-// A Poseidon tree of which some leaves are known; every subtree without them is a random root.
-class SparseTree {
- public:
-  SparseTree(PathShape shape, std::string_view name, const Filler& filler,
-             std::map<std::uint64_t, Node> leaves)
-      : shape_(std::move(shape)), name_(name), filler_(filler) {
-    levels_.push_back(std::move(leaves));
-    for (std::uint32_t level = 0; level < shape_.arities.size(); ++level) {
-      const std::uint32_t arity = shape_.arities[level];
-      std::map<std::uint64_t, Node> above;
-      for (const auto& [index, unused] : levels_[level]) {
-        const std::uint64_t parent = index / arity;
-        if (above.contains(parent)) continue;
-        std::vector<Fr> children;
-        for (std::uint32_t i = 0; i < arity; ++i) {
-          children.push_back(element_of(at(level, parent * arity + i)));
-        }
-        above.emplace(parent, fr_to_node(poseidon_node(children)));
-      }
-      levels_.push_back(std::move(above));
-    }
-  }
-
-  const Node& root() const { return levels_.back().at(0); }
-  MerkleProof prove(std::uint64_t leaf) const {
-    return prove_path(shape_, leaf, [&](auto level, auto index) { return at(level, index); });
-  }
-
- private:
-  Node at(std::uint32_t level, std::uint64_t index) const {
-    const auto it = levels_[level].find(index);
-    return it == levels_[level].end() ? filler_.at(name_, level, index) : it->second;
-  }
-
-  PathShape shape_;
-  std::string_view name_;
-  Filler filler_;
-  std::vector<std::map<std::uint64_t, Node>> levels_;
 };
 
 class SectorMaker {

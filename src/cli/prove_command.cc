@@ -141,6 +141,7 @@ void add_prove(CLI::App& app, Runner& run) {
   CLI::App* prove = app.add_subcommand("prove", "Make a proof, verify it, write it");
   prove->require_subcommand(1);
   add_prove_porep(*prove, run);
+  add_prove_update(*prove, run);
   add_prove_post(*prove, run);
   add_prove_circom(*prove, run);
 }

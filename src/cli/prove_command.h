@@ -41,6 +41,7 @@ Result<ExitCode> run_prove(
 
 // One line a kind, called by add_prove.
 void add_prove_porep(CLI::App& prove, Runner& run);
+void add_prove_update(CLI::App& prove, Runner& run);
 void add_prove_post(CLI::App& prove, Runner& run);
 
 }  // namespace cuzk::cli

@@ -69,6 +69,7 @@ void add_verify(CLI::App& app, Runner& run) {
   CLI::App* verify = app.add_subcommand("verify", "Check a proof");
   verify->require_subcommand(1);
   add_verify_porep(*verify, run);
+  add_verify_update(*verify, run);
   add_verify_post(*verify, run);
   add_verify_groth16(*verify, run);
   add_verify_circom(*verify, run);

@@ -31,6 +31,7 @@ ExitCode print_verdict(const CommonOptions& common, const Status& verdict, nlohm
 
 // One line a kind, called by add_verify.
 void add_verify_porep(CLI::App& verify, Runner& run);
+void add_verify_update(CLI::App& verify, Runner& run);
 void add_verify_post(CLI::App& verify, Runner& run);
 void add_verify_groth16(CLI::App& verify, Runner& run);
 

@@ -9,8 +9,10 @@ import base64
 import json
 import os
 import shutil
+import sys
 import unittest
 
+sys.dont_write_bytecode = True  # no caches beside the sources
 from cli_test import CUZK, PROVE, TESTDATA, Cli as CliHelpers, run
 
 UPDATE = TESTDATA / "filecoin/update"

@@ -58,6 +58,35 @@ TEST(UpdateCircuit, RowsOfEveryShapeAreCounted) {
   EXPECT_EQ(expected_rows(update_shape_named("32GiB")), 81049499u);
 }
 
+TEST(UpdateCircuit, UpdatesOfRegionsSatisfyTheirCircuit) {
+  Tasks tasks(2);
+  for (const char* size : {"4KiB", "32KiB"})
+    testing::expect_region_update_satisfies(tasks, size, 1);
+  for (const std::uint32_t h : {7u, 10u, 12u}) {
+    testing::expect_region_update_satisfies(tasks, "8MiB", h);
+  }
+}
+
+// A statement that names another h than the encoding used is not what the proofs show.
+TEST(UpdateCircuit, AnotherHIsUnsatisfied) {
+  Tasks tasks(2);
+  const UpdateShape shape = update_shape_named("8MiB");
+  testing::RegionUpdate update(shape, 9, 3);
+  update.statement.h = 10;
+  const Status holds = check_update_vanilla(tasks, update.proofs, update.statement);
+  ASSERT_FALSE(holds);
+  EXPECT_NE(holds.error().message.find("proof_r_new: leaf"), std::string::npos)
+      << holds.error().message;
+  const auto inputs = update_public_inputs(update.statement, 2).value();
+  const auto witness = synthesize_update_witness(tasks, shape, update.proofs[2], inputs);
+  ASSERT_TRUE(witness) << witness.error().message;
+  const Status satisfied = check_satisfied(tasks, compiled_update("8MiB"), *witness);
+  ASSERT_FALSE(satisfied);
+  EXPECT_NE(satisfied.error().message.find("challenge 0 > new replica inclusion"),
+            std::string::npos)
+      << satisfied.error().message;
+}
+
 TEST(UpdateCircuit, ShapesWithoutACircuitAreRefused) {
   const auto code_of = [](auto&& change) {
     UpdateShape shape = update_shape_named("2KiB");

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "filecoin/update_circuit.h"
+#include "filecoin/update_region_test_support.h"
+#include "filecoin/update_vanilla_check.h"
 #include "gadget/golden_test_support.h"
 
 namespace cuzk::filecoin::testing {
@@ -35,6 +37,27 @@ inline void expect_reference_update_rows(const std::string& size) {
   const auto r1cs = compiled_update(size);
   golden::expect_segments(r1cs, folder / (name + ".r1cs_segments.tsv"), 65536);
   golden::expect_circuit(r1cs, golden::read_json(folder / (name + ".circuit.json")));
+}
+
+// An update that was never made holds, and the witness of its last partition satisfies the rows.
+inline void expect_region_update_satisfies(Tasks& tasks, const std::string& size, std::uint32_t h) {
+  const UpdateShape shape = update_shape_named(size);
+  const RegionUpdate update(shape, h, 7);
+  ASSERT_TRUE(check_update_shape(shape, update.proofs));
+  const Status holds = check_update_vanilla(tasks, update.proofs, update.statement);
+  ASSERT_TRUE(holds) << holds.error().message;
+  const auto inputs = update_public_inputs(update.statement, shape.partitions - 1);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  const auto start = std::chrono::steady_clock::now();
+  const auto witness = synthesize_update_witness(tasks, shape, update.proofs.back(), *inputs);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(witness) << witness.error().message;
+  std::printf("%s, h %u: witness of %zu bytes, %zu full scalars, made in %.2f s\n", size.c_str(), h,
+              witness->bytes(), witness->full_values().size(), seconds.count());
+  const auto r1cs = compiled_update(size);
+  EXPECT_GE(r1cs.num_full_aux, witness->full_values().size());
+  const Status satisfied = check_satisfied(tasks, r1cs, *witness);
+  EXPECT_TRUE(satisfied) << satisfied.error().message;
 }
 
 }  // namespace cuzk::filecoin::testing

@@ -1,5 +1,5 @@
 // The rows of the large update shapes against the reference: 57 to 85 million each, hashed one by
-// one.
+// one; and their witnesses.
 
 #include "filecoin/update_golden_test_support.h"
 
@@ -14,6 +14,13 @@ TEST(UpdateProductionCircuit, RowsOf32GiBAreTheReferences) {
 }
 TEST(UpdateProductionCircuit, RowsOf64GiBAreTheReferences) {
   testing::expect_reference_update_rows("64GiB");
+}
+
+TEST(UpdateProductionCircuit, WitnessesOfRegionsSatisfyTheRows) {
+  Tasks tasks;
+  for (const char* size : {"512MiB", "32GiB", "64GiB"}) {
+    testing::expect_region_update_satisfies(tasks, size, 10);
+  }
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct FileOptions {
   CommonOptions common;
   std::string file, r1cs, sym, output;
   bool full = false;
+  bool insecure_dev = false;
+  std::optional<std::uint64_t> seed;
 };
 
 using Action = Result<ExitCode> (*)(const FileOptions&, Session&);
@@ -97,6 +99,22 @@ Result<ExitCode> zkey_export_vk(const FileOptions& o, Session& session) {
   });
 }
 
+Result<ExitCode> zkey_dev_setup(const FileOptions& o, Session& session) {
+  if (!o.insecure_dev) {
+    return fail(ErrorCode::kInsecureKey,
+                "zkey dev-setup makes a key whose maker can forge proofs; it is for development "
+                "only. Say --insecure-dev to make it all the same");
+  }
+  CUZK_TRY(const auto input, input_of(o, session));
+  CUZK_TRY_VOID(engine::make_insecure_dev_zkey(session.context(), input, o.seed, o.output));
+  CUZK_TRY_VOID(session.finish());
+  if (!o.common.quiet) {
+    std::fprintf(stderr, "made INSECURE development key %s\n%s\n", o.output.c_str(),
+                 session.timeline().key_values().c_str());
+  }
+  return kOk;
+}
+
 Result<ExitCode> r1cs_info(const FileOptions& o, Session& session) {
   CUZK_TRY(const auto input, input_of(o, session));
   CUZK_TRY(const auto file, format::R1csFile::parse(input));
@@ -167,6 +185,15 @@ std::pair<CLI::App*, std::shared_ptr<FileOptions>> add_action(CLI::App& parent, 
   return {command, o};
 }
 
+void add_zkey_dev_setup(CLI::App& zkey, Runner& run) {
+  auto [setup, o] = add_action(zkey, run, "dev-setup",
+                               "Make a development key of an .r1cs (insecure)", zkey_dev_setup);
+  setup->add_option("-o,--output", o->output, "Where the .zkey goes")->required();
+  setup->add_option("--seed", o->seed, "The same key each time");
+  setup->add_flag("--insecure-dev", o->insecure_dev, "Yes: whoever makes it can forge proofs");
+  o->common.add_resources(*setup);
+}
+
 }  // namespace
 
 void add_zkey(CLI::App& app, Runner& run) {
@@ -180,6 +207,7 @@ void add_zkey(CLI::App& app, Runner& run) {
   check_options->common.add_resources(*check);
   auto [export_vk, export_options] = add_action(
       *zkey, run, "export-vk", "Write verification_key.json as snarkjs does", zkey_export_vk);
+  add_zkey_dev_setup(*zkey, run);
   export_vk->add_option("-o,--output", export_options->output, "Where it goes, or \"-\"")
       ->required();
 }

@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "base/check.h"
+#include "base/random.h"
 #include "circom/decimal.h"
+#include "circom/dev_setup.h"
 #include "format/r1cs_file.h"
 #include "format/wtns.h"
 #include "groth16/key_check.h"
@@ -303,6 +304,21 @@ Result<R1csStatistics> check_r1cs(const Context& context, const InputBytes& r1cs
       for (std::size_t m = 0; m < 3; ++m) out.terms[m] += block.matrices[m].terms.size();
     }
     return out;
+  });
+}
+
+Status make_insecure_dev_zkey(const Context& context, const InputBytes& r1cs,
+                              std::optional<std::uint64_t> seed,
+                              const std::filesystem::path& output) {
+  CUZK_TRY(const auto file, format::R1csFile::parse(r1cs));
+  std::unique_ptr<RandomSource> random = std::make_unique<SystemRandom>();
+  if (seed) random = std::make_unique<SeededRandom>(*seed);
+  return circom::with_curve(file.header().curve, [&]<class Curve>() -> Status {
+    CUZK_TRY(const auto program, file.load<typename Curve::Fr>(context.tasks, context.memory));
+    const auto waste = groth16::ToxicWaste<Curve>::draw(*random);
+    CUZK_TRY(const auto key, circom::insecure_dev_setup<Curve>(context, program, waste));
+    const auto span = context.timeline.span("write_key", context.lane);
+    return format::write_zkey<Curve>(output, program, key);
   });
 }
 

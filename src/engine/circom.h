@@ -2,12 +2,13 @@
 // circom: from a .zkey and a witness to a verified proof, and from JSON files to a verdict.
 //
 //   CircomProver::open   a key: structure, coefficients and safety checked; either curve
-//   CircomProver::prove  a witness -> proof.json and public.json. Every proof was verified under the
+//   CircomProver::prove  a witness -> proof.json and public.json. Every proof was verified under
+//   the
 //                        key it was made with before it is returned.
 //   verify_circom        verification_key.json, public.json, proof.json -> holds, or why not
 //
-// Inputs are format::InputBytes: a mapped file, memory of one's own, or the caller's. A prover keeps
-// its key's input alive (for borrow(), the caller does).
+// Inputs are format::InputBytes: a mapped file, memory of one's own, or the caller's. A prover
+// keeps its key's input alive (for borrow(), the caller does).
 //
 // Errors:  kCorruptInput for malformed files, also other protocols than Groth16; kMismatch when key
 //          and witness do not belong together (curve, number of values, circuit), with both sides;
@@ -17,6 +18,7 @@
 // Threads: a CircomProver may be used by several threads at once, each prove() with its own Context
 //          or a shared one; a call uses context.tasks, and is cancelled by their stop token.
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,5 +112,12 @@ struct R1csStatistics {
   std::size_t distinct_coefficients = 0;
 };
 Result<R1csStatistics> check_r1cs(const Context& context, const format::InputBytes& r1cs);
+
+// Writes a .zkey of the circuit whose maker can forge proofs: for tests and benches. With a seed it
+// is the same key each time. Every reader refuses it unless insecure keys are allowed.
+// Spans: those of circom::insecure_dev_setup, write_key.
+Status make_insecure_dev_zkey(const Context& context, const format::InputBytes& r1cs,
+                              std::optional<std::uint64_t> seed,
+                              const std::filesystem::path& output);
 
 }  // namespace cuzk::engine

@@ -31,7 +31,7 @@ class JsonWriter {
   }
   void close(char bracket) {
     --depth_;
-    if (!first_) line();
+    line();  // also in an empty list, which snarkjs writes on two lines
     out_ += bracket;
     first_ = false;
   }

@@ -18,16 +18,26 @@ Result<DeviceInfo> find_device(int index) {
               devices.empty() ? no_device_reason() : fmt::format("{} devices are", devices.size()));
 }
 
+Result<std::vector<Event>> make_events(unsigned count, bool timed) {
+  std::vector<Event> out;
+  for (unsigned i = 0; i < count; ++i) {
+    CUZK_TRY(auto event, Event::create(timed));
+    out.push_back(std::move(event));
+  }
+  return out;
+}
+
 Result<std::unique_ptr<Slot>> make_slot(unsigned number) {
   CUZK_TRY(auto stream, Stream::create());
+  CUZK_TRY(auto side, Stream::create());
+  CUZK_TRY(auto copies, Stream::create());
   CUZK_TRY(auto results, PinnedBuffer<std::byte>::allocate(Slot::kResultBytes));
-  std::vector<Event> marks;
-  for (unsigned i = 0; i < Slot::kMarks; ++i) {
-    CUZK_TRY(auto mark, Event::create(true));
-    marks.push_back(std::move(mark));
-  }
-  return std::unique_ptr<Slot>(
-      new Slot{number, std::move(stream), std::move(marks), std::move(results)});
+  CUZK_TRY(auto marks, make_events(Slot::kMarks, true));
+  CUZK_TRY(auto filled, make_events(Slot::kHalves, false));
+  CUZK_TRY(auto freed, make_events(Slot::kHalves, false));
+  return std::unique_ptr<Slot>(new Slot{number, std::move(stream), std::move(side),
+                                        std::move(copies), std::move(marks), std::move(filled),
+                                        std::move(freed), std::move(results)});
 }
 
 }  // namespace

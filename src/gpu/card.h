@@ -67,9 +67,15 @@ class Staging {
 struct Slot {
   static constexpr unsigned kMarks = 16;
   static constexpr std::size_t kResultBytes = std::size_t{256} << 10;
+  static constexpr unsigned kHalves = 2;
   unsigned number = 0;
   Stream stream;
-  std::vector<Event> marks;         // timed
+  Stream side;               // for what may run beside it
+  Stream copies;             // for what is streamed
+  std::vector<Event> marks;  // timed
+  // Of the two halves of a streaming buffer: filled, and free again.
+  std::vector<Event> filled;
+  std::vector<Event> freed;
   PinnedBuffer<std::byte> results;  // kResultBytes
 };
 

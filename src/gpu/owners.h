@@ -108,6 +108,21 @@ class PinnedBuffer {
   std::size_t count_ = 0;
 };
 
+// Memory of the caller's that is pinned while this lives. The memory outlives it.
+class Pinned {
+ public:
+  Pinned() = default;
+  static Result<Pinned> pin(const void* p, std::size_t bytes) {
+    if (bytes == 0) return Pinned();
+    CUZK_TRY_VOID(runtime::pin(p, bytes));
+    return Pinned(p);
+  }
+
+ private:
+  explicit Pinned(const void* p) : owned_(p) {}
+  Owned<const void*, runtime::unpin> owned_;
+};
+
 // Queues a copy; both sides have the same length.
 template <class T>
 Status upload(StreamHandle stream, DeviceSpan<T> to, std::span<const T> from) {

@@ -43,6 +43,9 @@ Result<void*> allocate_device(std::size_t bytes);
 void free_device(void* p);
 Result<void*> allocate_pinned(std::size_t bytes);
 void free_pinned(void* p);
+// Memory of the host that is there already becomes pinned, and pageable again.
+Status pin(const void* p, std::size_t bytes);
+void unpin(const void* p);
 Result<StreamHandle> create_stream();
 void destroy_stream(StreamHandle stream);
 Result<EventHandle> create_event(bool timed);

@@ -65,6 +65,11 @@ Result<void*> allocate_pinned(std::size_t bytes) {
   return p;
 }
 void free_pinned(void* p) { cudaFreeHost(p); }
+Status pin(const void* p, std::size_t bytes) {
+  return check_cuda(cudaHostRegister(const_cast<void*>(p), bytes, cudaHostRegisterDefault),
+                    fmt::format("pinning {} bytes", bytes));
+}
+void unpin(const void* p) { cudaHostUnregister(const_cast<void*>(p)); }
 
 Result<StreamHandle> create_stream() {
   cudaStream_t stream = nullptr;

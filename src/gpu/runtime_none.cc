@@ -22,6 +22,8 @@ Result<void*> allocate_device(std::size_t) { return no_cuda(); }
 void free_device(void*) {}
 Result<void*> allocate_pinned(std::size_t) { return no_cuda(); }
 void free_pinned(void*) {}
+Status pin(const void*, std::size_t) { return no_cuda(); }
+void unpin(const void*) {}
 Result<StreamHandle> create_stream() { return no_cuda(); }
 void destroy_stream(StreamHandle) {}
 Result<EventHandle> create_event(bool) { return no_cuda(); }

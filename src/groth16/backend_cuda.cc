@@ -29,47 +29,93 @@ enum Mark : unsigned {
   kBegin,
   kStaged,
   kComputeBegin,
-  kBitsDone,
-  kTailsDone,
+  kG1Done,
   kG2Done,
+  kRowsBegin,
   kRowsDone,
   kProductDone,
   kSecondRowsDone,
   kQuotientDone,
   kHDone,
+  kComputeEnd,
   kFetched,
   kDrained,
   kMarkCount,
 };
 static_assert(kMarkCount <= gpu::Slot::kMarks);
 
-// Set bits of `words`, and of `words` and a mask.
-std::size_t count_bits(Tasks& tasks, std::span<const std::uint64_t> words,
-                       const std::vector<std::uint64_t>* mask) {
+using Words = std::span<const std::uint64_t>;
+
+// Set bits of `words`, and of `words` and a mask, which may be empty.
+std::size_t count_bits(Tasks& tasks, Words words, Words mask) {
   std::atomic<std::size_t> total = 0;
   tasks.parallel_for(words.size(), kWordGrain, [&](std::size_t begin, std::size_t end) {
     std::size_t sum = 0;
     for (std::size_t w = begin; w < end; ++w) {
-      sum += static_cast<std::size_t>(std::popcount(mask ? words[w] & (*mask)[w] : words[w]));
+      sum += static_cast<std::size_t>(std::popcount(mask.empty() ? words[w] : words[w] & mask[w]));
     }
     total += sum;
   });
   return total;
 }
 
+// Chunks of at most `chunk_bases` bases each; of all words when it is 0. There is always one.
 template <class Fr>
-WitnessCounts counts_of_witness(Tasks& tasks, const CompactWitness<Fr>& witness,
-                                const Density& density) {
-  WitnessCounts c;
-  c.aux = witness.num_aux();
-  c.inputs = witness.inputs.size();
-  c.full = witness.full_values().size();
-  c.ones_l = count_bits(tasks, witness.ones(), nullptr);
-  c.ones_a = count_bits(tasks, witness.ones(), &density.a_aux.words);
-  c.ones_b = count_bits(tasks, witness.ones(), &density.b_aux.words);
-  c.full_a = count_bits(tasks, witness.full(), &density.a_aux.words);
-  c.full_b = count_bits(tasks, witness.full(), &density.b_aux.words);
-  return c;
+QueryPlan plan_query(Tasks& tasks, const CompactWitness<Fr>& witness, Words density,
+                     std::size_t chunk_bases) {
+  constexpr std::size_t kStep = DeviceWires::kWordsPerRank;
+  const std::size_t words = witness.ones().size();
+  const std::size_t each =
+      chunk_bases ? std::max(chunk_bases / 64 / kStep * kStep, kStep) : std::max(words, kStep);
+  QueryPlan plan;
+  std::size_t base = 0;
+  for (std::size_t begin = 0; begin < words || plan.chunks.empty(); begin += each) {
+    WireChunk c;
+    c.word_begin = begin;
+    c.word_count = std::min(each, words - begin);
+    c.base_begin = base;
+    const Words mask = density.empty() ? density : density.subspan(begin, c.word_count);
+    const std::size_t wires = std::min(64 * c.word_count, witness.num_aux() - 64 * begin);
+    c.base_count = density.empty() ? wires : count_bits(tasks, mask, {});
+    c.ones = count_bits(tasks, witness.ones().subspan(begin, c.word_count), mask);
+    c.full = count_bits(tasks, witness.full().subspan(begin, c.word_count), mask);
+    base += c.base_count;
+    plan.chunks.push_back(c);
+  }
+  return plan;
+}
+
+// What the two ways to use memory are, for a key that is resident or streamed.
+struct Mode {
+  bool is_streamed = false;
+  bool roomy = false;
+  std::size_t stream_chunk = 0;
+};
+
+template <class Curve>
+void set_mode(const Mode& mode, PartitionShape& shape) {
+  shape.h_chunk = mode.is_streamed ? mode.stream_chunk : std::size_t{1} << shape.domain_log2;
+  shape.chunk_bytes = mode.is_streamed ? sizeof(Affine<typename Curve::G1>) * mode.stream_chunk : 0;
+  // One buffer of streamed bases can serve only one sum at a time.
+  shape.sums_beside = mode.roomy && !mode.is_streamed;
+  shape.keep_products = mode.roomy;
+}
+
+template <class Curve>
+PartitionShape shape_of(Tasks& tasks, const CompactWitness<typename Curve::Fr>& witness,
+                        const Density& density, unsigned domain_log2, const Mode& mode) {
+  PartitionShape s;
+  s.domain_log2 = domain_log2;
+  s.aux = witness.num_aux();
+  s.inputs = witness.inputs.size();
+  s.full = witness.full_values().size();
+  const std::size_t chunk = mode.is_streamed ? mode.stream_chunk : 0;
+  s.l = plan_query(tasks, witness, {}, chunk);
+  s.a = plan_query(tasks, witness, density.a_aux.words, chunk);
+  s.b_g1 = plan_query(tasks, witness, density.b_aux.words, chunk);
+  s.b_g2 = chunk ? plan_query(tasks, witness, density.b_aux.words, chunk / 2) : s.b_g1;
+  set_mode<Curve>(mode, s);
+  return s;
 }
 
 template <class Curve>
@@ -82,12 +128,13 @@ class CudaProof final : public PendingParts<Curve> {
   template <class T>
   using Span = gpu::DeviceSpan<T>;
 
-  CudaProof(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const DeviceKey<Curve>& key,
-            const CudaBackendOptions& options, const Context& context,
+  CudaProof(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const KeyBases<Curve>& key,
+            const Mode& mode, const CudaBackendOptions& options, const Context& context,
             const ProveInput<Curve>& input)
       : card_(card),
         circuit_(circuit),
         key_(key),
+        mode_(mode),
         options_(options),
         context_(context),
         input_(input) {}
@@ -97,8 +144,10 @@ class CudaProof final : public PendingParts<Curve> {
     if (!tenancy_) return;
     if (queued_ && !fetched_) {
       gpu::Event& drained = slot_->marks[kDrained];
-      if (!drained.record(slot_->stream.handle()) || !drained.synchronize()) {
-        card_.fence("its work could not be waited for");
+      for (const gpu::Stream* s : {&slot_->copies, &slot_->side, &slot_->stream}) {
+        if (!drained.record(s->handle()) || !drained.synchronize()) {
+          card_.fence("its work could not be waited for");
+        }
       }
     }
     tenancy_->settle();
@@ -110,11 +159,12 @@ class CudaProof final : public PendingParts<Curve> {
     {
       const auto span = context_.timeline.span("prep", context_.lane);
       const auto begin = Clock::now();
-      const auto counts = counts_of_witness(context_.tasks, input_.witness, input_.density);
+      auto shape = shape_of<Curve>(context_.tasks, input_.witness, input_.density,
+                                   circuit_.matrices().domain_log2, mode_);
       if (context_.tasks.stop_requested()) {
         return fail(ErrorCode::kCancelled, "stopped before a partition went to the device");
       }
-      CUZK_TRY(plan_, CudaPlan<Curve>::make(circuit_.matrices().domain_log2, counts));
+      CUZK_TRY(plan_, CudaPlan<Curve>::make(std::move(shape)));
       timing_.prep_ms = ms_since(begin);
     }
     {
@@ -128,7 +178,7 @@ class CudaProof final : public PendingParts<Curve> {
     CUZK_TRY_VOID(stage());
     auto turn = card_.gate().compute_turn(*tenancy_);
     CUZK_TRY_VOID(compute(turn.before()));
-    turn.leave(&slot_->marks[kHDone]);
+    turn.leave(&slot_->marks[kComputeEnd]);
     return {};
   }
 
@@ -147,7 +197,10 @@ class CudaProof final : public PendingParts<Curve> {
     return tenancy_->lease().template at<T>(plan_->memory.offset(id), count);
   }
   gpu::StreamHandle stream() const { return slot_->stream.handle(); }
+  // Where the sums over the assignment run.
+  gpu::Stream& sums() const { return plan_->shape.sums_beside ? slot_->side : slot_->stream; }
   Status mark(Mark m) { return slot_->marks[m].record(stream()); }
+  Status mark_sums(Mark m) { return slot_->marks[m].record(sums().handle()); }
 
   template <class T>
   Result<Span<T>> staged(gpu::MemoryPlan::Id id, std::span<const T> from) {
@@ -181,81 +234,134 @@ class CudaProof final : public PendingParts<Curve> {
     CUZK_TRY_VOID(mark(kComputeBegin));
     CUZK_TRY(g1_results_, buffer<Xyzz<G1>>(plan_->g1_results, plan_->g1_count()));
     CUZK_TRY(g2_results_, buffer<Xyzz<G2>>(plan_->g2_results, plan_->g2_count()));
+    const bool beside = plan_->shape.sums_beside;
+    if (beside) CUZK_TRY_VOID(slot_->side.wait(slot_->marks[kComputeBegin]));
     CUZK_TRY_VOID(sum_witness());
-    tenancy_->shrink_after(slot_->marks[kG2Done], plan_->memory.bytes_from(CudaPlan<Curve>::kRows));
+    if (!beside) {
+      tenancy_->shrink_after(slot_->marks[kG2Done],
+                             plan_->memory.bytes_from(CudaPlan<Curve>::kRows));
+    }
+    CUZK_TRY_VOID(mark(kRowsBegin));
     CUZK_TRY_VOID(quotient());
-    tenancy_->shrink_after(slot_->marks[kQuotientDone],
-                           plan_->memory.bytes_from(CudaPlan<Curve>::kHSum));
+    if (!beside) {
+      tenancy_->shrink_after(slot_->marks[kQuotientDone],
+                             plan_->memory.bytes_from(CudaPlan<Curve>::kHSum));
+    }
     CUZK_TRY_VOID(sum_h());
+    if (beside) CUZK_TRY_VOID(slot_->stream.wait(slot_->marks[kG2Done]));
+    CUZK_TRY_VOID(mark(kComputeEnd));
     CUZK_TRY_VOID(fetch());
     tenancy_->shrink_after(slot_->marks[kFetched], 0);
     return {};
   }
 
-  // Everything but h. Results after the windows of h: those of l, a and b_g1, then the ones'.
+  // Bases [begin, begin + count) of a query on the card: a view when it is resident, else the next
+  // half of the streaming buffer, which `user` may use until done_with_bases().
+  template <class G>
+  Result<Span<const Affine<G>>> bases_of(const QueryBases<G>& query, std::size_t begin,
+                                         std::size_t count, gpu::Stream& user) {
+    if (!query.is_streamed) return query.resident.subspan(begin, count);
+    const unsigned half = streamed_chunks_ % gpu::Slot::kHalves;
+    if (streamed_chunks_ >= gpu::Slot::kHalves) {
+      CUZK_TRY_VOID(slot_->copies.wait(slot_->freed[half]));
+    }
+    CUZK_TRY(const auto to, buffer<Affine<G>>(plan_->halves[half], count));
+    CUZK_TRY_VOID(gpu::upload(slot_->copies.handle(), to, query.host.subspan(begin, count)));
+    CUZK_TRY_VOID(slot_->filled[half].record(slot_->copies.handle()));
+    CUZK_TRY_VOID(user.wait(slot_->filled[half]));
+    timing_.upload_bytes += to.size_bytes();
+    return Span<const Affine<G>>(to);
+  }
+  template <class G>
+  Status done_with_bases(const QueryBases<G>& query, gpu::Stream& user) {
+    if (!query.is_streamed) return {};
+    return slot_->freed[streamed_chunks_++ % gpu::Slot::kHalves].record(user.handle());
+  }
+
+  // Everything but h.
   Status sum_witness() {
     const CudaPlan<Curve>& p = *plan_;
+    const PartitionShape& s = p.shape;
+    CUZK_TRY(const auto canonical, buffer<Scalar>(p.full_scalars, s.full));
+    CUZK_TRY_VOID(to_scalars<Fr>(sums().handle(), assignment_.full_values, canonical));
     const DeviceDensity all = {};
-    const std::size_t l = p.h_plan.windows;
-    const std::size_t a = l + p.l_plan.windows;
-    const std::size_t b = a + p.a_plan.windows;
-    const std::size_t ones = b + p.b_g1_plan.windows;
-    CUZK_TRY(const auto canonical, buffer<Scalar>(p.full_scalars, p.counts.full));
-    CUZK_TRY_VOID(to_scalars<Fr>(stream(), assignment_.full_values, canonical));
     const auto& da = circuit_.a_density();
     const auto& db = circuit_.b_density();
-    CUZK_TRY_VOID(sum_ones<G1>(key_.l_query(), all, p.counts.ones_l, g1_results_, ones));
-    CUZK_TRY_VOID(sum_ones<G1>(key_.a_aux(), da, p.counts.ones_a, g1_results_, ones + 1));
-    CUZK_TRY_VOID(sum_ones<G1>(key_.b_g1_aux(), db, p.counts.ones_b, g1_results_, ones + 2));
-    CUZK_TRY_VOID(mark(kBitsDone));
-    CUZK_TRY_VOID(sum_full<G1>(key_.l_query(), all, p.counts.full, p.l_plan, g1_results_, l));
-    CUZK_TRY_VOID(sum_full<G1>(key_.a_aux(), da, p.counts.full_a, p.a_plan, g1_results_, a));
-    CUZK_TRY_VOID(sum_full<G1>(key_.b_g1_aux(), db, p.counts.full_b, p.b_g1_plan, g1_results_, b));
-    CUZK_TRY_VOID(mark(kTailsDone));
-    CUZK_TRY_VOID(sum_full<G2>(key_.b_g2_aux(), db, p.counts.full_b, p.b_g2_plan, g2_results_, 0));
+    const auto g1 = g1_results_;
+    CUZK_TRY_VOID(sum_query(key_.l, s.l, all, p.l_plan, g1, p.l_at(), p.l_ones_at()));
+    CUZK_TRY_VOID(sum_query(key_.a_aux, s.a, da, p.a_plan, g1, p.a_at(), p.a_ones_at()));
     CUZK_TRY_VOID(
-        sum_ones<G2>(key_.b_g2_aux(), db, p.counts.ones_b, g2_results_, p.b_g2_plan.windows));
-    return mark(kG2Done);
+        sum_query(key_.b_g1_aux, s.b_g1, db, p.b_g1_plan, g1, p.b_g1_at(), p.b_g1_ones_at()));
+    CUZK_TRY_VOID(mark_sums(kG1Done));
+    CUZK_TRY_VOID(
+        sum_query(key_.b_g2_aux, s.b_g2, db, p.b_g2_plan, g2_results_, 0, p.b_g2_plan.windows));
+    return mark_sums(kG2Done);
+  }
+
+  // The ones of each chunk are added up, the bases of its full scalars are gathered; the gathered
+  // of all chunks are summed at the end.
+  template <class G>
+  Status sum_query(const QueryBases<G>& query, const QueryPlan& chunks,
+                   const DeviceDensity& density, const MsmCudaPlan& msm_plan, Span<Xyzz<G>> results,
+                   std::size_t windows_at, std::size_t ones_at) {
+    gpu::Stream& user = sums();
+    const std::size_t full = chunks.full();
+    CUZK_TRY(const auto gathered, buffer<Affine<G>>(plan_->bases, full));
+    CUZK_TRY(const auto scalars, buffer<Scalar>(plan_->scalars, full));
+    std::size_t at = 0;
+    for (const WireChunk& c : chunks.chunks) {
+      CUZK_TRY(const auto bases, bases_of(query, c.base_begin, c.base_count, user));
+      const auto wires = assignment_.wires.part(c.word_begin, c.word_count);
+      const auto dense =
+          density.part(c.word_begin, c.word_count, static_cast<std::uint32_t>(c.base_begin));
+      CUZK_TRY_VOID(add_ones<G>(bases, wires, dense, c.ones, results.subspan(ones_at++, 1)));
+      CUZK_TRY_VOID(gather_full<G>(bases, wires, dense, gathered.subspan(at, c.full),
+                                   scalars.subspan(at, c.full)));
+      CUZK_TRY_VOID(done_with_bases(query, user));
+      at += c.full;
+    }
+    CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, msm_plan.scratch_bytes));
+    return msm_cuda<G>(user.handle(), msm_plan, scalars, gathered, scratch,
+                       results.subspan(windows_at, msm_plan.windows));
   }
 
   template <class G>
-  Status sum_ones(Span<const Affine<G>> bases, const DeviceDensity& density, std::size_t count,
-                  Span<Xyzz<G>> results, std::size_t at) {
+  Status add_ones(Span<const Affine<G>> bases, const DeviceWires& wires,
+                  const DeviceDensity& density, std::size_t count, Span<Xyzz<G>> result) {
+    const auto on = sums().handle();
     CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
     CUZK_TRY(const auto scratch,
              buffer<std::byte>(plan_->sum_scratch, selected_sum_scratch_bytes<G>()));
-    CUZK_TRY_VOID(select_ones(stream(), assignment_.wires, density, list, words_.subspan(1, 1)));
-    return sum_selected<G>(stream(), bases, list, scratch, results.subspan(at, 1));
+    CUZK_TRY_VOID(select_ones(on, wires, density, list, words_.subspan(1, 1)));
+    return sum_selected<G>(on, bases, list, scratch, result);
   }
 
   template <class G>
-  Status sum_full(Span<const Affine<G>> bases, const DeviceDensity& density, std::size_t count,
-                  const MsmCudaPlan& msm_plan, Span<Xyzz<G>> results, std::size_t at) {
-    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
-    CUZK_TRY(const auto values, buffer<std::uint32_t>(plan_->value_list, count));
-    CUZK_TRY(const auto canonical, buffer<Scalar>(plan_->full_scalars, plan_->counts.full));
-    CUZK_TRY(const auto gathered, buffer<Affine<G>>(plan_->bases, count));
-    CUZK_TRY(const auto scalars, buffer<Scalar>(plan_->scalars, count));
-    CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, msm_plan.scratch_bytes));
-    CUZK_TRY_VOID(
-        select_full(stream(), assignment_.wires, density, list, values, words_.subspan(1, 1)));
-    CUZK_TRY_VOID(gather_selected<G>(stream(), bases, list, canonical, values, gathered, scalars));
-    return msm_cuda<G>(stream(), msm_plan, scalars, gathered, scratch,
-                       results.subspan(at, msm_plan.windows));
+  Status gather_full(Span<const Affine<G>> bases, const DeviceWires& wires,
+                     const DeviceDensity& density, Span<Affine<G>> out_bases,
+                     Span<Scalar> out_scalars) {
+    const auto on = sums().handle();
+    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, out_bases.size()));
+    CUZK_TRY(const auto values, buffer<std::uint32_t>(plan_->value_list, out_bases.size()));
+    CUZK_TRY(const auto canonical, buffer<Scalar>(plan_->full_scalars, plan_->shape.full));
+    CUZK_TRY_VOID(select_full(on, wires, density, list, values, words_.subspan(1, 1)));
+    return gather_selected<G>(on, bases, list, canonical, values, out_bases, out_scalars);
   }
 
-  // The values of A and B go to the odd coset and become the product; C, which is A B on the
-  // domain, takes the place of B.
+  // The values of A and B go to the odd coset and become the product; then come the coefficients of
+  // C, which is A B on the domain.
   Status quotient() {
     const CudaPlan<Curve>& p = *plan_;
     const auto& matrices = circuit_.matrices();
     const auto table = circuit_.twiddles();
-    const std::size_t n = std::size_t{1} << p.domain_log2;
+    const bool keep = p.shape.keep_products;
     const NttCudaOptions plain = {.coset = NttCoset::kNone, .scale = false};
     const NttCudaOptions odd = {.coset = NttCoset::kOdd, .scale = false};
-    CUZK_TRY(const auto a, buffer<Fr>(p.a, n));
-    CUZK_TRY(const auto b, buffer<Fr>(p.b, n));
-    CUZK_TRY_VOID(rows_of_a_and_b<Fr>(stream(), matrices, assignment_, a, b, words_.first(1)));
+    CUZK_TRY(const auto a, buffer<Fr>(p.a, p.domain()));
+    CUZK_TRY(const auto b, buffer<Fr>(p.b, p.domain()));
+    CUZK_TRY(const auto h, buffer<Fr>(p.h, p.domain()));
+    CUZK_TRY_VOID(rows_of_a_and_b<Fr>(stream(), matrices, assignment_, a, b, keep ? h : Span<Fr>(),
+                                      words_.first(1)));
     CUZK_TRY_VOID(mark(kRowsDone));
     for (const auto& v : {a, b}) {
       CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, v, plain));
@@ -264,20 +370,26 @@ class CudaProof final : public PendingParts<Curve> {
     CUZK_TRY_VOID(multiply_into<Fr>(stream(), a, b));
     CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, a, odd));
     CUZK_TRY_VOID(mark(kProductDone));
-    CUZK_TRY_VOID(rows_of_products<Fr>(stream(), matrices, assignment_, b));
+    if (!keep) CUZK_TRY_VOID(rows_of_products<Fr>(stream(), matrices, assignment_, h));
     CUZK_TRY_VOID(mark(kSecondRowsDone));
-    CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, b, plain));
-    CUZK_TRY_VOID(quotient_scalars<Fr>(stream(), p.domain_log2, b, a));
+    CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, h, plain));
+    CUZK_TRY_VOID(quotient_scalars<Fr>(stream(), p.shape.domain_log2, h, a));
     return mark(kQuotientDone);
   }
 
   Status sum_h() {
     const CudaPlan<Curve>& p = *plan_;
-    const std::size_t terms = (std::size_t{1} << p.domain_log2) - 1;
-    CUZK_TRY(const auto scalars, buffer<Scalar>(p.b, terms));
+    const std::size_t terms = p.domain() - 1;
+    CUZK_TRY(const auto scalars, buffer<Scalar>(p.h, terms));
     CUZK_TRY(const auto scratch, buffer<std::byte>(p.h_scratch, p.h_plan.scratch_bytes));
-    CUZK_TRY_VOID(msm_cuda<G1>(stream(), p.h_plan, scalars, key_.h_query(), scratch,
-                               g1_results_.first(p.h_plan.windows)));
+    for (std::size_t chunk = 0; chunk < p.h_chunks(); ++chunk) {
+      const std::size_t begin = chunk * p.shape.h_chunk;
+      const std::size_t count = std::min(p.shape.h_chunk, terms - begin);
+      CUZK_TRY(const auto bases, bases_of(key_.h, begin, count, slot_->stream));
+      CUZK_TRY_VOID(msm_cuda<G1>(stream(), p.h_plan, scalars.subspan(begin, count), bases, scratch,
+                                 g1_results_.subspan(chunk * p.h_plan.windows, p.h_plan.windows)));
+      CUZK_TRY_VOID(done_with_bases(key_.h, slot_->stream));
+    }
     return mark(kHDone);
   }
 
@@ -330,24 +442,37 @@ class CudaProof final : public PendingParts<Curve> {
     return out;
   }
 
+  template <class G>
+  Xyzz<G> total(const std::byte* from, std::size_t first, std::size_t count) const {
+    Xyzz<G> sum = Xyzz<G>::identity();
+    for (const Xyzz<G>& point : fetched<G>(from, first, count)) sum += point;
+    return sum;
+  }
+
   Status join_sums(ProofParts<Curve>& parts) {
     const CudaPlan<Curve>& p = *plan_;
-    std::size_t at = 0;
-    const auto next = [&](const MsmCudaPlan& plan) {
-      const auto windows = fetched<G1>(host_g1(), at, plan.windows);
-      at += plan.windows;
-      return msm_cuda_finish<G1>(plan, windows);
+    const auto windows = [&](const MsmCudaPlan& plan, std::size_t at) {
+      return msm_cuda_finish<G1>(plan, fetched<G1>(host_g1(), at, plan.windows));
     };
-    const Xyzz<G1> h = next(p.h_plan), l = next(p.l_plan), a = next(p.a_plan),
-                   b = next(p.b_g1_plan);
-    const auto ones = fetched<G1>(host_g1(), at, 3);
+    Xyzz<G1> h = Xyzz<G1>::identity();
+    for (std::size_t chunk = 0; chunk < p.h_chunks(); ++chunk) {
+      h += windows(p.h_plan, chunk * p.h_plan.windows);
+    }
+    const auto& s = p.shape;
+    const auto l =
+        windows(p.l_plan, p.l_at()) + total<G1>(host_g1(), p.l_ones_at(), s.l.chunks.size());
+    const auto a =
+        windows(p.a_plan, p.a_at()) + total<G1>(host_g1(), p.a_ones_at(), s.a.chunks.size());
+    const auto b = windows(p.b_g1_plan, p.b_g1_at()) +
+                   total<G1>(host_g1(), p.b_g1_ones_at(), s.b_g1.chunks.size());
+    const auto b_g2 =
+        msm_cuda_finish<G2>(p.b_g2_plan, fetched<G2>(host_g2(), 0, p.b_g2_plan.windows)) +
+        total<G2>(host_g2(), p.b_g2_plan.windows, s.b_g2.chunks.size());
     parts.h = h.to_affine();
-    parts.l = (l + ones[0]).to_affine();
-    parts.a_aux = (a + ones[1]).to_affine();
-    parts.b_g1_aux = (b + ones[2]).to_affine();
-    const auto windows = fetched<G2>(host_g2(), 0, p.b_g2_plan.windows);
-    const auto ones_g2 = fetched<G2>(host_g2(), p.b_g2_plan.windows, 1);
-    parts.b_g2_aux = (msm_cuda_finish<G2>(p.b_g2_plan, windows) + ones_g2[0]).to_affine();
+    parts.l = l.to_affine();
+    parts.a_aux = a.to_affine();
+    parts.b_g1_aux = b.to_affine();
+    parts.b_g2_aux = b_g2.to_affine();
     return {};
   }
 
@@ -358,11 +483,9 @@ class CudaProof final : public PendingParts<Curve> {
       if (input_.density.b_input.contains(i)) dense.push_back(all.back());
     }
     Tasks& tasks = context_.tasks;
-    CUZK_TRY(const auto a, msm<G1>(tasks, context_.memory, all, std::span(key_.a_inputs())));
-    CUZK_TRY(const auto b_g1,
-             msm<G1>(tasks, context_.memory, dense, std::span(key_.b_g1_inputs())));
-    CUZK_TRY(const auto b_g2,
-             msm<G2>(tasks, context_.memory, dense, std::span(key_.b_g2_inputs())));
+    CUZK_TRY(const auto a, msm<G1>(tasks, context_.memory, all, key_.a_inputs));
+    CUZK_TRY(const auto b_g1, msm<G1>(tasks, context_.memory, dense, key_.b_g1_inputs));
+    CUZK_TRY(const auto b_g2, msm<G2>(tasks, context_.memory, dense, key_.b_g2_inputs));
     parts.a_inputs = a.to_affine();
     parts.b_g1_inputs = b_g1.to_affine();
     parts.b_g2_inputs = b_g2.to_affine();
@@ -380,15 +503,14 @@ class CudaProof final : public PendingParts<Curve> {
     const Stretch stretches[] = {
         {"stage", kBegin, kStaged, &t.stage_ms},
         {"compute_wait", kStaged, kComputeBegin, &t.compute_wait_ms},
-        {"batch_add", kComputeBegin, kBitsDone, &t.batch_add_ms},
-        {"tail_msm", kBitsDone, kTailsDone, &t.tail_msm_ms},
-        {"b_g2_msm", kTailsDone, kG2Done, &t.b_g2_msm_ms},
-        {"matvec", kG2Done, kRowsDone, &t.matvec_ms},
+        {"witness_msm", kComputeBegin, kG1Done, &t.witness_msm_ms},
+        {"b_g2_msm", kG1Done, kG2Done, &t.b_g2_msm_ms},
+        {"matvec", kRowsBegin, kRowsDone, &t.matvec_ms},
         {"ntt", kRowsDone, kProductDone, &t.ntt_ms},
         {"matvec", kProductDone, kSecondRowsDone, &t.matvec_ms},
         {"ntt", kSecondRowsDone, kQuotientDone, &t.ntt_ms},
         {"h_msm", kQuotientDone, kHDone, &t.h_msm_ms},
-        {"gpu_total", kComputeBegin, kHDone, &t.gpu_total_ms},
+        {"gpu_total", kComputeBegin, kComputeEnd, &t.gpu_total_ms},
     };
     const auto& marks = slot_->marks;
     for (const Stretch& s : stretches) {
@@ -408,7 +530,8 @@ class CudaProof final : public PendingParts<Curve> {
 
   gpu::Card& card_;
   const DeviceCircuit<Fr>& circuit_;
-  const DeviceKey<Curve>& key_;
+  const KeyBases<Curve>& key_;
+  const Mode mode_;
   const CudaBackendOptions& options_;
   const Context context_;
   const ProveInput<Curve> input_;
@@ -417,6 +540,7 @@ class CudaProof final : public PendingParts<Curve> {
   std::unique_ptr<gpu::Tenancy> tenancy_;
   bool queued_ = false;
   bool fetched_ = false;
+  unsigned streamed_chunks_ = 0;
   Span<std::uint32_t> words_;  // the failing row, a counter of the lists
   DeviceAssignment<Fr> assignment_;
   Span<Xyzz<G1>> g1_results_;
@@ -429,13 +553,13 @@ template <class Curve>
 class CudaBackend final : public Backend<Curve> {
  public:
   using Fr = typename Curve::Fr;
-  CudaBackend(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const DeviceKey<Curve>& key,
-              CudaBackendOptions options)
-      : card_(card), circuit_(circuit), key_(key), options_(std::move(options)) {}
+  CudaBackend(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const KeyBases<Curve>& key,
+              const Mode& mode, CudaBackendOptions options)
+      : card_(card), circuit_(circuit), key_(key), mode_(mode), options_(std::move(options)) {}
 
   std::string_view name() const override { return "cuda"; }
   KeyCounts counts_of(const ProvingKey<Curve>& key) const override {
-    KeyCounts counts = key_.counts();
+    KeyCounts counts = key_.counts;
     counts.ic = key.vk.ic.size();
     return counts;
   }
@@ -448,7 +572,7 @@ class CudaBackend final : public Backend<Curve> {
     CUZK_TRY_VOID(card_.check_usable());
     CUZK_TRY_VOID(card_.use());
     auto proof =
-        std::make_unique<CudaProof<Curve>>(card_, circuit_, key_, options_, context, input);
+        std::make_unique<CudaProof<Curve>>(card_, circuit_, key_, mode_, options_, context, input);
     if (Status status = proof->start(); !status) {
       if (status.error().code == ErrorCode::kDeviceLost) card_.fence(status.error().message);
       return fail(std::move(status).error());
@@ -459,41 +583,78 @@ class CudaBackend final : public Backend<Curve> {
  private:
   gpu::Card& card_;
   const DeviceCircuit<Fr>& circuit_;
-  const DeviceKey<Curve>& key_;
+  const KeyBases<Curve> key_;
+  const Mode mode_;
   const CudaBackendOptions options_;
 };
+
+// The largest lease of a circuit: every wire in the longer of its lists.
+struct CircuitSize {
+  unsigned domain_log2;
+  std::size_t aux, inputs, full, dense_a, dense_b;
+};
+template <class Curve>
+Result<std::size_t> worst_lease(const CircuitSize& size, const Mode& mode) {
+  PartitionShape s;
+  s.domain_log2 = size.domain_log2;
+  s.aux = size.aux;
+  s.inputs = size.inputs;
+  s.full = size.full;
+  const auto query = [&](std::size_t bases) {
+    const std::size_t full = std::min(size.full, bases);
+    const std::size_t list = mode.is_streamed ? std::min(bases, mode.stream_chunk + 512) : bases;
+    return QueryPlan{{WireChunk{.ones = list, .full = full}}};
+  };
+  s.l = query(size.aux);
+  s.a = query(size.dense_a);
+  s.b_g1 = query(size.dense_b);
+  s.b_g2 = query(size.dense_b);
+  set_mode<Curve>(mode, s);
+  CUZK_TRY(const auto plan, CudaPlan<Curve>::make(std::move(s)));
+  // Streamed queries leave a point for each chunk.
+  const std::size_t chunks = mode.is_streamed ? 4 * (size.aux / mode.stream_chunk + 2) : 0;
+  return plan.memory.total_bytes() + chunks * sizeof(Xyzz<typename Curve::G2>);
+}
 
 }  // namespace
 
 template <class Curve>
 Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
-    gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const DeviceKey<Curve>& key,
+    gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const KeyBases<Curve>& key,
     CudaBackendOptions options) {
-  return std::make_unique<CudaBackend<Curve>>(card, circuit, key, std::move(options));
+  CUZK_TRY_VOID(card.use());
+  if (options.stream_chunk < 1024 || options.stream_chunk % 1024) {
+    return fail(ErrorCode::kInvalidArgument,
+                "chunks of {} streamed bases, expected a multiple of 1024", options.stream_chunk);
+  }
+  Mode mode = {key.is_streamed, options.memory == CudaMemory::kRoomy, options.stream_chunk};
+  if (options.memory == CudaMemory::kAuto) {
+    mode.roomy = true;
+    const auto& c = circuit;
+    CUZK_TRY(const std::size_t bytes,
+             worst_lease<Curve>({c.matrices().domain_log2, c.num_aux(), c.matrices().num_inputs,
+                                 c.num_full_aux(), key.a_aux.size(), key.b_g1_aux.size()},
+                                mode));
+    mode.roomy = bytes * card.workers() <= card.arena().free_bytes();
+  }
+  return std::make_unique<CudaBackend<Curve>>(card, circuit, key, mode, std::move(options));
 }
 
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
-                                     const Density& density) {
-  WitnessCounts worst;
-  worst.aux = r1cs.num_aux;
-  worst.inputs = r1cs.num_inputs;
-  worst.full = r1cs.num_full_aux;
-  worst.ones_l = r1cs.num_aux;
-  worst.ones_a = density.a_aux.count;
-  worst.ones_b = density.b_aux.count;
-  worst.full_a = std::min<std::size_t>(worst.full, density.a_aux.count);
-  worst.full_b = std::min<std::size_t>(worst.full, density.b_aux.count);
-  CUZK_TRY(const auto plan, CudaPlan<Curve>::make(r1cs.domain_log2(), worst));
-  return plan.memory.total_bytes();
+                                     const Density& density, bool is_streamed, CudaMemory memory,
+                                     std::size_t stream_chunk) {
+  return worst_lease<Curve>({r1cs.domain_log2(), r1cs.num_aux, r1cs.num_inputs, r1cs.num_full_aux,
+                             density.a_aux.count, density.b_aux.count},
+                            {is_streamed, memory == CudaMemory::kRoomy, stream_chunk});
 }
 
-#define CUZK_INSTANTIATE(Curve)                                                                \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const DeviceKey<Curve>&,           \
-      CudaBackendOptions);                                                                     \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
-                                                       const Density&);
+#define CUZK_INSTANTIATE(Curve)                                                     \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(               \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&, \
+      CudaBackendOptions);                                                          \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(                             \
+      const CompactR1cs<typename Curve::Fr>&, const Density&, bool, CudaMemory, std::size_t);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)
 #undef CUZK_INSTANTIATE

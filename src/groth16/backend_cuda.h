@@ -12,9 +12,13 @@
 // Between start and finish there may be as many partitions as the card has workers; another start
 // waits for a finish.
 //
-// Memory (device): see CudaPlan; two vectors of the domain or one and the scratch of the H sum.
-// Spans:   host: prep, memory_wait, stage_host. From events: stage, compute_wait, batch_add,
-//          tail_msm, b_g2_msm, matvec, ntt, h_msm, gpu_total.
+// A key that a card cannot hold is streamed from pinned host memory through two buffers, a chunk
+// being summed while the next one is on its way.
+//
+// Memory (device): see CudaPlan: two or three vectors of the domain, the scratch of the H sum.
+// Spans:   host: prep, memory_wait, stage_host. From events: stage, compute_wait, witness_msm,
+//          b_g2_msm, matvec, ntt, h_msm, gpu_total; on a roomy card the two sums run beside the
+//          others, and the spans overlap.
 // Errors:  kInvalidArgument for another circuit than the one loaded, or without CUDA; kOutOfBudget;
 //          kUnsatisfied names the first row that fails; kDeviceLost, after which the card is
 //          fenced.
@@ -43,8 +47,7 @@ struct PartitionTiming {
   double matvec_ms = 0;
   double ntt_ms = 0;
   double h_msm_ms = 0;
-  double batch_add_ms = 0;
-  double tail_msm_ms = 0;
+  double witness_msm_ms = 0;  // ones and full scalars of l, a and b in G1
   double b_g2_msm_ms = 0;
   double gpu_total_ms = 0;
   double finish_ms = 0;
@@ -58,19 +61,31 @@ struct PartitionTiming {
   std::string line() const;
 };
 
-struct CudaBackendOptions {
-  std::function<void(const PartitionTiming&)> on_timing;  // at the end of finish
+// How much of a card's memory a partition may take.
+enum class CudaMemory {
+  kAuto,    // roomy when the arena holds as many roomy partitions as there are workers
+  kFrugal,  // two vectors; the sums first, then the quotient
+  kRoomy,   // three vectors; the sums beside the quotient
 };
 
-// card, circuit and key outlive the backend and its pending proofs.
+struct CudaBackendOptions {
+  CudaMemory memory = CudaMemory::kAuto;
+  // Bases in G1 that are streamed at once, a multiple of 512; half as many in G2.
+  std::size_t stream_chunk = std::size_t{1} << 23;
+  std::function<void(const PartitionTiming&)> on_timing = {};  // at the end of finish
+};
+
+// card, circuit and key outlive the backend and its pending proofs. kAuto looks at what the arena
+// has free now.
 template <class Curve>
 Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
-    gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const DeviceKey<Curve>& key,
+    gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const KeyBases<Curve>& key,
     CudaBackendOptions options = {});
 
-// What a partition of the circuit leases at most, whatever its witness.
+// What a partition of the circuit leases at most, whatever its witness. `memory` is not kAuto.
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
-                                     const Density& density);
+                                     const Density& density, bool is_streamed, CudaMemory memory,
+                                     std::size_t stream_chunk = std::size_t{1} << 23);
 
 }  // namespace cuzk::groth16

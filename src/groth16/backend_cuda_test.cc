@@ -52,6 +52,7 @@ struct Loaded {
   ProvingKey<Curve> key;
   std::unique_ptr<DeviceCircuit<typename Curve::Fr>> device_circuit;
   std::unique_ptr<DeviceKey<Curve>> device_key;
+  std::unique_ptr<PinnedKey<Curve>> pinned_key;  // where the key is streamed
   std::unique_ptr<Backend<Curve>> backend;
 
   ProveInput<Curve> input() const { return {circuit.r1cs, density, circuit.witness, key}; }
@@ -66,8 +67,8 @@ T take(Result<T> result) {
 
 template <class Curve>
 std::unique_ptr<Loaded<Curve>> load(Desk& desk, CircuitCase<typename Curve::Fr> circuit,
-                                    const ToxicWaste<Curve>& waste,
-                                    CudaBackendOptions options = {}) {
+                                    const ToxicWaste<Curve>& waste, CudaBackendOptions options = {},
+                                    bool is_streamed = false) {
   auto out = std::make_unique<Loaded<Curve>>();
   out->circuit = std::move(circuit);
   const auto& r1cs = out->circuit.r1cs;
@@ -75,10 +76,16 @@ std::unique_ptr<Loaded<Curve>> load(Desk& desk, CircuitCase<typename Curve::Fr> 
   out->key = take(insecure_dev_setup(desk.context, r1cs, out->density, waste));
   out->device_circuit =
       take(DeviceCircuit<typename Curve::Fr>::load(*the_card(), desk.tasks, r1cs, out->density));
-  out->device_key = take(DeviceKey<Curve>::load(*the_card(), desk.tasks, out->key, r1cs.num_inputs,
-                                                out->density.b_input.count));
-  out->backend = take(make_cuda_backend<Curve>(*the_card(), *out->device_circuit, *out->device_key,
-                                               std::move(options)));
+  const std::size_t b_inputs = out->density.b_input.count;
+  if (is_streamed) {
+    out->pinned_key = take(PinnedKey<Curve>::pin(*the_card(), out->key, r1cs.num_inputs, b_inputs));
+  } else {
+    out->device_key =
+        take(DeviceKey<Curve>::load(*the_card(), desk.tasks, out->key, r1cs.num_inputs, b_inputs));
+  }
+  const auto bases = is_streamed ? out->pinned_key->bases() : out->device_key->bases();
+  out->backend =
+      take(make_cuda_backend<Curve>(*the_card(), *out->device_circuit, bases, std::move(options)));
   return out;
 }
 
@@ -127,11 +134,25 @@ class BackendCuda : public ::testing::Test {
     SeededRandom random(seed);
     return random_circuit<typename Curve::Fr>(random, shape);
   }
+  // In every way that a card can be used.
   void check(CircuitCase<typename Curve::Fr> c, std::uint64_t seed) {
     const auto loaded = load<Curve>(desk_, std::move(c), secrets(seed));
     const auto cpu = make_cpu_backend<Curve>();
-    expect_equal_parts(parts_of(*loaded->backend, desk_, loaded->input()),
-                       parts_of(*cpu, desk_, loaded->input()));
+    const auto want = parts_of(*cpu, desk_, loaded->input());
+    const auto& r1cs = loaded->circuit.r1cs;
+    const auto pinned = take(PinnedKey<Curve>::pin(*the_card(), loaded->key, r1cs.num_inputs,
+                                                   loaded->density.b_input.count));
+    for (const bool is_streamed : {false, true}) {
+      for (const CudaMemory memory : {CudaMemory::kFrugal, CudaMemory::kRoomy}) {
+        SCOPED_TRACE(::testing::Message() << (is_streamed ? "streamed, " : "resident, ")
+                                          << (memory == CudaMemory::kRoomy ? "roomy" : "frugal"));
+        const auto backend = take(
+            make_cuda_backend<Curve>(*the_card(), *loaded->device_circuit,
+                                     is_streamed ? pinned->bases() : loaded->device_key->bases(),
+                                     {.memory = memory, .stream_chunk = 1024}));
+        expect_equal_parts(parts_of(*backend, desk_, loaded->input()), want);
+      }
+    }
   }
   Desk desk_;
 };
@@ -308,12 +329,14 @@ TYPED_TEST(BackendCuda, ManyPartitionsInASmallArenaAllVerify) {
   auto& desk = this->desk_;
   std::mutex mutex;
   std::vector<PartitionTiming> timings;
-  const auto loaded = load<TypeParam>(desk, this->circuit(41, {.inputs = 2, .aux = 6000}),
-                                      this->secrets(41), {.on_timing = [&](const auto& t) {
-                                        const std::lock_guard lock(mutex);
-                                        timings.push_back(t);
-                                      }});
-  const auto lease = take(cuda_lease_bytes<TypeParam>(loaded->circuit.r1cs, loaded->density));
+  const auto loaded =
+      load<TypeParam>(desk, this->circuit(41, {.inputs = 2, .aux = 6000}), this->secrets(41),
+                      {.memory = CudaMemory::kFrugal, .on_timing = [&](const auto& t) {
+                         const std::lock_guard lock(mutex);
+                         timings.push_back(t);
+                       }});
+  const auto lease = take(cuda_lease_bytes<TypeParam>(loaded->circuit.r1cs, loaded->density, false,
+                                                      CudaMemory::kFrugal));
   gpu::Arena& arena = the_card()->arena();
   std::optional<gpu::Lease> filler;
   filler = take(arena.lease("all but one partition", arena.largest_free_bytes() - lease - 4096));
@@ -342,8 +365,8 @@ TYPED_TEST(BackendCuda, ManyPartitionsInASmallArenaAllVerify) {
     EXPECT_LE(t.vram_lease_bytes, lease);
     EXPECT_TRUE(t.line().starts_with("CUZK_TIMING: partition=0 device=0 worker="));
   }
-  for (const char* span : {"stage", "compute_wait", "matvec", "ntt", "h_msm", "batch_add",
-                           "tail_msm", "b_g2_msm", "gpu_total", "memory_wait"}) {
+  for (const char* span : {"stage", "compute_wait", "matvec", "ntt", "h_msm", "witness_msm",
+                           "b_g2_msm", "gpu_total", "memory_wait"}) {
     EXPECT_GE(std::ranges::count(desk.timeline.records(), std::string(span), &SpanRecord::name), 24)
         << span;
   }

@@ -30,12 +30,13 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
 template <class Curve>
 Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(gpu::Card&,
                                                           const DeviceCircuit<typename Curve::Fr>&,
-                                                          const DeviceKey<Curve>&,
+                                                          const KeyBases<Curve>&,
                                                           CudaBackendOptions) {
   return no_cuda();
 }
 template <class Curve>
-Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>&, const Density&) {
+Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>&, const Density&, bool,
+                                     CudaMemory, std::size_t) {
   return no_cuda();
 }
 template <class Curve>
@@ -45,16 +46,16 @@ Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context&, gpu::Card&
   return no_cuda();
 }
 
-#define CUZK_INSTANTIATE(Curve)                                                                \
-  template class DeviceTwiddles<Curve::Fr>;                                                    \
-  template class DeviceCircuit<Curve::Fr>;                                                     \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const DeviceKey<Curve>&,           \
-      CudaBackendOptions);                                                                     \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
-                                                       const Density&);                        \
-  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                              \
-      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,      \
+#define CUZK_INSTANTIATE(Curve)                                                               \
+  template class DeviceTwiddles<Curve::Fr>;                                                   \
+  template class DeviceCircuit<Curve::Fr>;                                                    \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                         \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,           \
+      CudaBackendOptions);                                                                    \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(                                       \
+      const CompactR1cs<typename Curve::Fr>&, const Density&, bool, CudaMemory, std::size_t); \
+  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                             \
+      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,     \
       const ToxicWaste<Curve>&);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)

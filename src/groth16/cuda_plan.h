@@ -5,14 +5,16 @@
 //   stage     the assignment goes up
 //   sums      lists and sums of the ones and of the full scalars, one query after the other, in
 //             buffers that all of them share
-//   rows      a = A z, b = B z; their values on the odd coset, the product in a; then c in b, h in
-//   b h_sum     scalars in b, scratch of the H sum in what a left
-// The sums go first, while nothing else is there: the vectors then take their place, and the lease
-// shrinks to nothing behind the H sum.
+//   rows      a = A z, b = B z; their values on the odd coset, the product in a; C z = a b
+//   h_sum     h, in the place of C z, and the scratch of the H sum
+// A card with room runs the sums beside the rest and keeps C z from the first pass over the rows. A
+// frugal plan runs the sums first, gives their memory to the vectors, keeps two of them, and
+// computes C z, in the place of b, when it is needed.
 //
 // Threads: values.
 
 #include <cstdint>
+#include <vector>
 
 #include "gpu/memory_plan.h"
 #include "msm/msm_cuda.h"
@@ -21,22 +23,43 @@
 
 namespace cuzk::groth16 {
 
-// How long the lists of a witness are.
-struct WitnessCounts {
+// A stretch of wires, by words of 64, the bases they have in a query, and what it selects of them.
+struct WireChunk {
+  std::size_t word_begin = 0;
+  std::size_t word_count = 0;
+  std::size_t base_begin = 0;
+  std::size_t base_count = 0;
+  std::size_t ones = 0;
+  std::size_t full = 0;
+};
+
+// One query's chunks: one when it is resident.
+struct QueryPlan {
+  std::vector<WireChunk> chunks;
+  std::size_t full() const {
+    std::size_t sum = 0;
+    for (const WireChunk& c : chunks) sum += c.full;
+    return sum;
+  }
+};
+
+struct PartitionShape {
+  unsigned domain_log2 = 0;
   std::size_t aux = 0;
   std::size_t inputs = 0;
-  std::size_t full = 0;    // full scalars: those of l
-  std::size_t ones_l = 0;  // ones, and those dense in A and in B
-  std::size_t ones_a = 0;
-  std::size_t ones_b = 0;
-  std::size_t full_a = 0;
-  std::size_t full_b = 0;
+  std::size_t full = 0;
+  QueryPlan l, a, b_g1, b_g2;
+  std::size_t h_chunk = 0;      // bases of h at once
+  std::size_t chunk_bytes = 0;  // of one half of the streaming buffer; 0: nothing is streamed
+  bool sums_beside = false;     // the sums run beside the rest
+  bool keep_products = false;   // C z is kept from the first pass over the rows
+  std::size_t pairs_per_batch = std::size_t{1} << 26;
 };
 
 template <class Curve>
 class CudaPlan {
  public:
-  enum Phase : unsigned { kStage = 0, kSums = 1, kRows = 2, kHSum = 3, kDone = 4 };
+  enum Phase : unsigned { kStage = 0, kSums = 1, kRows = 2, kHSum = 3 };
   using Fr = typename Curve::Fr;
   using Scalar = typename Fr::Scalar;
   using G1 = typename Curve::G1;
@@ -44,27 +67,33 @@ class CudaPlan {
   using Id = gpu::MemoryPlan::Id;
 
   // The current device is asked what its sorts need.
-  static Result<CudaPlan> make(unsigned domain_log2, const WitnessCounts& counts);
+  static Result<CudaPlan> make(PartitionShape shape);
 
+  PartitionShape shape;
   gpu::MemoryPlan memory;
-  WitnessCounts counts;
-  unsigned domain_log2 = 0;
   MsmCudaPlan h_plan, l_plan, a_plan, b_g1_plan, b_g2_plan;
   // The assignment.
   Id inputs{}, full_values{}, ones{}, full{}, full_ranks{};
   // The sums.
   Id full_scalars{}, list{}, value_list{}, bases{}, scalars{}, tail_scratch{}, sum_scratch{};
-  // The rows.
-  Id a{}, b{}, h_scratch{};
+  // The rows. `h` is b or the buffer of the products.
+  Id a{}, b{}, products{}, h{}, h_scratch{};
+  Id halves[2] = {};
   // Results, fetched at the end.
   Id g1_results{}, g2_results{}, words{};
 
-  // Places among the results: windows of h, l, a, b_g1, then one point each for the ones of l, a,
-  // b_g1; in G2 windows of b_g2, then its ones.
-  std::size_t g1_count() const {
-    return h_plan.windows + l_plan.windows + a_plan.windows + b_g1_plan.windows + 3;
-  }
-  std::size_t g2_count() const { return b_g2_plan.windows + 1; }
+  std::size_t domain() const { return std::size_t{1} << shape.domain_log2; }
+  std::size_t h_chunks() const { return domain() < 2 ? 1 : (domain() - 2) / shape.h_chunk + 1; }
+  // Places among the results in G1: windows of each chunk of h, windows of l, a and b_g1, then a
+  // point for the ones of each chunk of l, a, b_g1. In G2 the windows of b_g2, then its ones.
+  std::size_t l_at() const { return h_plan.windows * h_chunks(); }
+  std::size_t a_at() const { return l_at() + l_plan.windows; }
+  std::size_t b_g1_at() const { return a_at() + a_plan.windows; }
+  std::size_t l_ones_at() const { return b_g1_at() + b_g1_plan.windows; }
+  std::size_t a_ones_at() const { return l_ones_at() + shape.l.chunks.size(); }
+  std::size_t b_g1_ones_at() const { return a_ones_at() + shape.a.chunks.size(); }
+  std::size_t g1_count() const { return b_g1_ones_at() + shape.b_g1.chunks.size(); }
+  std::size_t g2_count() const { return b_g2_plan.windows + shape.b_g2.chunks.size(); }
 };
 
 }  // namespace cuzk::groth16

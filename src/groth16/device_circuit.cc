@@ -1,5 +1,6 @@
 #include "groth16/device_circuit.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "gpu/memory_plan.h"
@@ -36,14 +37,41 @@ FlatSizes flat_sizes(const CompactR1cs<Fr>& r1cs) {
   return sizes;
 }
 
+// The long rows of all blocks, and how many there are before each segment.
+struct LongRows {
+  std::vector<std::uint32_t> rows;
+  std::vector<std::uint64_t> begin;  // of each block, and the end
+  std::vector<std::uint32_t> before;
+  std::uint32_t count = 0;
+};
+template <class Fr>
+LongRows long_rows_of(const CompactR1cs<Fr>& r1cs) {
+  LongRows out;
+  for (const RowBlock& block : r1cs.blocks) {
+    out.begin.push_back(out.rows.size());
+    for (std::uint32_t row = 0; row < block.num_rows; ++row) {
+      const auto is_long = [&](const RowMatrix& m) { return m.row(row).size() > kLongRowTerms; };
+      if (std::ranges::any_of(block.matrices, is_long)) out.rows.push_back(row);
+    }
+  }
+  out.begin.push_back(out.rows.size());
+  for (const Segment& segment : r1cs.segments) {
+    out.before.push_back(out.count);
+    out.count +=
+        static_cast<std::uint32_t>(out.begin[segment.block + 1] - out.begin[segment.block]);
+  }
+  return out;
+}
+
 // The buffers of a circuit; all live for ever, so a plan only lines them up.
 struct CircuitPlan {
   gpu::MemoryPlan plan;
-  gpu::MemoryPlan::Id dictionary, blocks, row_ends, terms, segments, ports, a_words, a_ranks,
-      b_words, b_ranks;
+  gpu::MemoryPlan::Id dictionary, blocks, row_ends, terms, segments, ports, long_rows, long_before,
+      a_words, a_ranks, b_words, b_ranks;
 };
 template <class Fr>
-CircuitPlan plan_of(const CompactR1cs<Fr>& r1cs, const Density& density) {
+CircuitPlan plan_of(const CompactR1cs<Fr>& r1cs, const Density& density,
+                    const LongRows& long_rows) {
   const FlatSizes sizes = flat_sizes(r1cs);
   CircuitPlan p;
   const auto add = [&](const char* name, std::size_t bytes) {
@@ -55,6 +83,8 @@ CircuitPlan plan_of(const CompactR1cs<Fr>& r1cs, const Density& density) {
   p.terms = add("terms", sizeof(Term) * sizes.terms);
   p.segments = add("segments", sizeof(Segment) * r1cs.segments.size());
   p.ports = add("ports", sizeof(ColumnRef) * r1cs.ports.size());
+  p.long_rows = add("long rows", 4 * long_rows.rows.size());
+  p.long_before = add("long rows before segments", 4 * long_rows.before.size());
   p.a_words = add("density of A", 8 * density.a_aux.words.size());
   p.a_ranks = add("ranks in A", 4 * density.a_aux.words.size());
   p.b_words = add("density of B", 8 * density.b_aux.words.size());
@@ -139,7 +169,7 @@ Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(gpu::
 
 template <class Fr>
 std::size_t DeviceCircuit<Fr>::bytes(const CompactR1cs<Fr>& r1cs, const Density& density) {
-  return plan_of(r1cs, density).plan.total_bytes();
+  return plan_of(r1cs, density, long_rows_of(r1cs)).plan.total_bytes();
 }
 
 template <class Fr>
@@ -147,9 +177,12 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
     gpu::Card& card, Tasks& tasks, const CompactR1cs<Fr>& r1cs, const Density& density,
     std::shared_ptr<const DeviceTwiddles<Fr>> twiddles) {
   CUZK_TRY_VOID(card.use());
-  const CircuitPlan p = plan_of(r1cs, density);
+  const LongRows long_rows = long_rows_of(r1cs);
+  const CircuitPlan p = plan_of(r1cs, density, long_rows);
   auto out = std::make_unique<DeviceCircuit>();
   out->source_ = &r1cs;
+  out->num_aux_ = r1cs.num_aux;
+  out->num_full_aux_ = r1cs.num_full_aux;
   CUZK_TRY(out->lease_, card.arena().lease(r1cs.name, p.plan.total_bytes()));
   Loader loader(card, tasks, out->lease_, p.plan);
   DeviceMatrices<Fr>& m = out->matrices_;
@@ -160,7 +193,13 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
   CUZK_TRY(auto rows, load_rows(card, tasks, out->lease_, p, r1cs));
   m.row_ends = rows.row_ends;
   m.terms = rows.terms;
+  for (std::size_t b = 0; b < rows.blocks.size(); ++b) {
+    rows.blocks[b].long_rows = long_rows.begin[b];
+  }
   CUZK_TRY(m.blocks, loader.load(p.blocks, rows.blocks));
+  CUZK_TRY(m.long_rows, loader.load(p.long_rows, long_rows.rows));
+  CUZK_TRY(m.long_before, loader.load(p.long_before, long_rows.before));
+  m.long_count = long_rows.count;
   CUZK_TRY(m.segments, loader.load(p.segments, r1cs.segments));
   CUZK_TRY(m.ports, loader.load(p.ports, r1cs.ports));
   CUZK_TRY(out->a_density_, loader.load(p.a_words, p.a_ranks, density.a_aux));

@@ -43,6 +43,9 @@ class DeviceCircuit {
   const DeviceDensity& a_density() const { return a_density_; }
   const DeviceDensity& b_density() const { return b_density_; }
   gpu::DeviceSpan<const Fr> twiddles() const { return twiddles_->table(); }
+  std::size_t num_aux() const { return num_aux_; }
+  // A bound on the full scalars of any witness.
+  std::size_t num_full_aux() const { return num_full_aux_; }
   // Whether this was loaded from that object.
   bool is_of(const CompactR1cs<Fr>& r1cs) const { return source_ == &r1cs; }
 
@@ -53,6 +56,8 @@ class DeviceCircuit {
   DeviceDensity b_density_;
   std::shared_ptr<const DeviceTwiddles<Fr>> twiddles_;
   const CompactR1cs<Fr>* source_ = nullptr;
+  std::size_t num_aux_ = 0;
+  std::size_t num_full_aux_ = 0;
 };
 
 }  // namespace cuzk::groth16

@@ -86,7 +86,56 @@ Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::load(gpu::Card& card
   return out;
 }
 
+template <class Curve>
+KeyBases<Curve> DeviceKey<Curve>::bases() const {
+  KeyBases<Curve> out;
+  out.counts = counts_;
+  out.h.resident = h_query();
+  out.l.resident = l_query();
+  out.a_aux.resident = a_aux();
+  out.b_g1_aux.resident = b_g1_aux();
+  out.b_g2_aux.resident = b_g2_aux();
+  out.a_inputs = a_inputs_;
+  out.b_g1_inputs = b_g1_inputs_;
+  out.b_g2_inputs = b_g2_inputs_;
+  return out;
+}
+
+template <class Curve>
+Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(gpu::Card& card,
+                                                                const ProvingKey<Curve>& key,
+                                                                std::size_t a_inputs,
+                                                                std::size_t b_inputs) {
+  CUZK_TRY_VOID(card.use());
+  auto out = std::make_unique<PinnedKey>();
+  KeyBases<Curve>& b = out->bases_;
+  b.counts = key_counts(key);
+  if (a_inputs > b.counts.a || b_inputs > b.counts.b_g1 || b_inputs > b.counts.b_g2) {
+    return fail(ErrorCode::kMismatch, "a key with {} and {} points for {} and {} inputs",
+                b.counts.a, b.counts.b_g1, a_inputs, b_inputs);
+  }
+  b.is_streamed = true;
+  const auto add = [&](auto& query, const auto& buffer, std::size_t inputs) -> Status {
+    CUZK_TRY(auto pinned, gpu::Pinned::pin(buffer.data(), buffer.span().size_bytes()));
+    out->pinned_.push_back(std::move(pinned));
+    query.host = buffer.span().subspan(inputs);
+    query.is_streamed = true;
+    return {};
+  };
+  CUZK_TRY_VOID(add(b.h, key.h_query, 0));
+  CUZK_TRY_VOID(add(b.l, key.l_query, 0));
+  CUZK_TRY_VOID(add(b.a_aux, key.a_query, a_inputs));
+  CUZK_TRY_VOID(add(b.b_g1_aux, key.b_g1_query, b_inputs));
+  CUZK_TRY_VOID(add(b.b_g2_aux, key.b_g2_query, b_inputs));
+  b.a_inputs = key.a_query.span().first(a_inputs);
+  b.b_g1_inputs = key.b_g1_query.span().first(b_inputs);
+  b.b_g2_inputs = key.b_g2_query.span().first(b_inputs);
+  return out;
+}
+
 template class DeviceKey<Bls12_381>;
 template class DeviceKey<Bn254>;
+template class PinnedKey<Bls12_381>;
+template class PinnedKey<Bn254>;
 
 }  // namespace cuzk::groth16

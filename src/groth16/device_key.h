@@ -6,6 +6,7 @@
 // Threads: immutable once loaded; the card outlives it.
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "gpu/card.h"
@@ -17,6 +18,27 @@
 #include "r1cs/density.h"
 
 namespace cuzk::groth16 {
+
+// Where a partition's bases are: in the memory of a card, or in pinned memory of the host, from
+// where they are streamed.
+template <class G>
+struct QueryBases {
+  gpu::DeviceSpan<const Affine<G>> resident;
+  std::span<const Affine<G>> host;
+  bool is_streamed = false;
+  std::size_t size() const { return is_streamed ? host.size() : resident.size(); }
+};
+template <class Curve>
+struct KeyBases {
+  using G1 = typename Curve::G1;
+  using G2 = typename Curve::G2;
+  KeyCounts counts;
+  bool is_streamed = false;
+  QueryBases<G1> h, l, a_aux, b_g1_aux;  // without the bases of inputs
+  QueryBases<G2> b_g2_aux;
+  std::span<const Affine<G1>> a_inputs, b_g1_inputs;  // on the host
+  std::span<const Affine<G2>> b_g2_inputs;
+};
 
 template <class Curve>
 class DeviceKey {
@@ -44,6 +66,7 @@ class DeviceKey {
   gpu::DeviceSpan<const G2> b_g2_aux() const {
     return b_g2_.subspan(b_g2_inputs_.size(), b_g2_.size() - b_g2_inputs_.size());
   }
+  KeyBases<Curve> bases() const;
   const std::vector<G1>& a_inputs() const { return a_inputs_; }
   const std::vector<G1>& b_g1_inputs() const { return b_g1_inputs_; }
   const std::vector<G2>& b_g2_inputs() const { return b_g2_inputs_; }
@@ -65,6 +88,24 @@ class DeviceKey {
   gpu::DeviceSpan<G2> b_g2_;
   std::vector<G1> a_inputs_, b_g1_inputs_;
   std::vector<G2> b_g2_inputs_;
+};
+
+// A proving key in host memory, pinned, for cards that cannot hold it: every partition streams it
+// through two buffers.
+//
+// Threads: immutable; `key` outlives it, it outlives the backends made of it.
+template <class Curve>
+class PinnedKey {
+ public:
+  // Cost: some 55 ms for each GiB. Errors: kOutOfBudget, kDeviceLost; kMismatch for too many
+  // inputs.
+  static Result<std::unique_ptr<PinnedKey>> pin(gpu::Card& card, const ProvingKey<Curve>& key,
+                                                std::size_t a_inputs, std::size_t b_inputs);
+  KeyBases<Curve> bases() const { return bases_; }
+
+ private:
+  KeyBases<Curve> bases_;
+  std::vector<gpu::Pinned> pinned_;
 };
 
 template <class Curve>

@@ -30,6 +30,9 @@ struct View {
   const Term* terms;
   const Segment* segments;
   const ColumnRef* ports;
+  const u32* long_rows;
+  const u32* long_before;
+  u32 long_count;
   u32 segment_count;
   u32 num_rows;
   u32 num_inputs;
@@ -57,21 +60,26 @@ __device__ __forceinline__ void store_element(F* to, const F& v) {
   }
 }
 
-// The segment of a row: the last that begins at or before it. Segments without rows begin where the
-// next one does, and are passed over.
-template <class F>
-__device__ __forceinline__ u32 segment_of(const View<F>& v, u32 row) {
+// The last of `count` entries, ascending, that is not above `value`; the first is not.
+template <class T, class Key>
+__device__ __forceinline__ u32 last_not_above(const T* entries, u32 count, u32 value, Key&& key) {
   u32 low = 0;
-  u32 high = v.segment_count;
+  u32 high = count;
   while (high - low > 1) {
     const u32 middle = (low + high) / 2;
-    if (v.segments[middle].row_base <= row) {
+    if (key(entries[middle]) <= value) {
       low = middle;
     } else {
       high = middle;
     }
   }
   return low;
+}
+// The segment of a row. Segments without rows begin where the next one does, and are passed over.
+template <class F>
+__device__ __forceinline__ u32 segment_of(const View<F>& v, u32 row) {
+  return last_not_above(v.segments, v.segment_count, row,
+                        [](const Segment& s) { return s.row_base; });
 }
 
 template <class F>
@@ -100,16 +108,28 @@ __device__ __forceinline__ F full_value(const View<F>& v, u32 wire) {
   return load_element(v.full_values + rank);
 }
 
-// <row, z>.
+// Terms [begin, end) of a row.
+struct RowTerms {
+  u32 begin;
+  u32 end;
+};
 template <class F>
-__device__ F row_value(const View<F>& v, int matrix, const Segment& segment, u32 row) {
-  const DeviceBlock& block = v.blocks[segment.block];
+__device__ __forceinline__ RowTerms terms_of(const View<F>& v, const DeviceBlock& block, int matrix,
+                                             u32 row) {
   const u32* ends = v.row_ends + block.row_end[matrix];
-  const Term* terms = v.terms + block.terms[matrix];
-  const u32 end = ends[row];
+  return {row ? ends[row - 1] : 0, ends[row]};
+}
+__device__ __forceinline__ bool is_long(const RowTerms& t) {
+  return t.end - t.begin > kLongRowTerms;
+}
+
+// The sum of every `step`-th term, from the `first` on.
+template <class F>
+__device__ F sum_of_terms(const View<F>& v, const Term* terms, const RowTerms& row,
+                          const Segment& segment, u32 first, u32 step) {
   F sum = F::zero();
 #pragma unroll 1
-  for (u32 k = row ? ends[row - 1] : 0; k < end; ++k) {
+  for (u32 k = row.begin + first; k < row.end; k += step) {
     const uint2 term = __ldg(reinterpret_cast<const uint2*>(terms + k));
     const u32 column = resolved(v, term.x, segment);
     const u32 index = column & ColumnRef::kIndexMask;
@@ -117,8 +137,9 @@ __device__ F row_value(const View<F>& v, int matrix, const Segment& segment, u32
     if (column == index) {  // an auxiliary: its kind is 0
       const u32 word = index / 64;
       const u64 bit = u64{1} << (index % 64);
+      const bool one = v.ones[word] & bit;
       if (!(v.full[word] & bit)) {
-        if (v.ones[word] & bit) sum = sum + load_element(v.dictionary + term.y);
+        if (one) sum = sum + load_element(v.dictionary + term.y);
         continue;
       }
       value = full_value(v, index);
@@ -140,32 +161,92 @@ __device__ __forceinline__ u32 reversed(u32 i, unsigned log2) {
   return log2 ? __brev(i) >> (32 - log2) : 0;
 }
 
-template <bool kProductOnly, class F>
-__global__ void __launch_bounds__(kThreads)
-    evaluate_rows(View<F> v, unsigned domain_log2, F* __restrict__ a, F* __restrict__ b,
-                  u32* failing) {
+// Where the rows go. Without `b` only products are wanted, in `products`.
+template <class F>
+struct Output {
+  unsigned domain_log2;
+  F* a;
+  F* b;
+  F* products;
+  u32* failing;
+};
+template <class F>
+__device__ __forceinline__ void write_row(const Output<F>& out, u32 row, const F& a, const F& b,
+                                          const F& product) {
+  const u32 at = reversed(row, out.domain_log2);
+  if (out.b) {
+    store_element(out.a + at, a);
+    store_element(out.b + at, b);
+  }
+  if (out.products) store_element(out.products + at, product);
+}
+
+template <class F>
+__global__ void __launch_bounds__(kThreads) evaluate_rows(View<F> v, Output<F> out) {
   const u32 row = blockIdx.x * kThreads + threadIdx.x;
-  if (row >> domain_log2) return;
-  F az = F::zero();
-  F bz = F::zero();
+  if (row >> out.domain_log2) return;
+  F a = F::zero();
+  F b = F::zero();
+  F product = F::zero();
   if (row < v.num_rows) {
     const Segment segment = v.segments[segment_of(v, row)];
+    const DeviceBlock& block = v.blocks[segment.block];
     const u32 local = row - segment.row_base;
-    az = row_value(v, 0, segment, local);
-    bz = row_value(v, 1, segment, local);
-    if constexpr (!kProductOnly) {
-      if (!(az * bz == row_value(v, 2, segment, local))) atomicMin(failing, row);
+    const RowTerms rows[3] = {terms_of(v, block, 0, local), terms_of(v, block, 1, local),
+                              terms_of(v, block, 2, local)};
+    if (is_long(rows[0]) || is_long(rows[1]) || is_long(rows[2])) return;
+    a = sum_of_terms(v, v.terms + block.terms[0], rows[0], segment, 0, 1);
+    b = sum_of_terms(v, v.terms + block.terms[1], rows[1], segment, 0, 1);
+    product = a * b;
+    if (out.failing) {
+      const F c = sum_of_terms(v, v.terms + block.terms[2], rows[2], segment, 0, 1);
+      if (!(product == c)) atomicMin(out.failing, row);
     }
   } else if (row - v.num_rows < v.num_inputs) {
-    az = load_element(v.inputs + (row - v.num_rows));
+    a = load_element(v.inputs + (row - v.num_rows));
   }
-  const u32 at = reversed(row, domain_log2);
-  if constexpr (kProductOnly) {
-    store_element(a + at, az * bz);
-  } else {
-    store_element(a + at, az);
-    store_element(b + at, bz);
+  write_row(out, row, a, b, product);
+}
+
+// The sum over the lanes of a warp, in lane 0.
+template <class F>
+__device__ __forceinline__ F warp_sum(F sum) {
+#pragma unroll 1
+  for (unsigned distance = 16; distance > 0; distance /= 2) {
+    F other;
+#pragma unroll
+    for (int i = 0; i < F::kWords; ++i) other.w[i] = __shfl_down_sync(~0u, sum.w[i], distance);
+    sum = sum + other;
   }
+  return sum;
+}
+
+// A warp for each long row of each segment.
+template <class F>
+__global__ void __launch_bounds__(kThreads) evaluate_long_rows(View<F> v, Output<F> out) {
+  const u32 number = (blockIdx.x * kThreads + threadIdx.x) / 32;
+  const u32 lane = threadIdx.x % 32;
+  if (number >= v.long_count) return;
+  const u32 place =
+      last_not_above(v.long_before, v.segment_count, number, [](u32 before) { return before; });
+  const Segment segment = v.segments[place];
+  const DeviceBlock& block = v.blocks[segment.block];
+  const u32 local = v.long_rows[block.long_rows + (number - v.long_before[place])];
+  F sums[3];
+#pragma unroll
+  for (int m = 0; m < 3; ++m) {
+    sums[m] = F::zero();
+    if (m == 2 && !out.failing) break;
+    sums[m] =
+        sum_of_terms(v, v.terms + block.terms[m], terms_of(v, block, m, local), segment, lane, 32);
+    __syncwarp();
+    sums[m] = warp_sum(sums[m]);
+  }
+  if (lane != 0) return;
+  const F product = sums[0] * sums[1];
+  const u32 row = segment.row_base + local;
+  if (out.failing && !(product == sums[2])) atomicMin(out.failing, row);
+  write_row(out, row, sums[0], sums[1], product);
 }
 
 template <class F>
@@ -229,6 +310,9 @@ View<device::DeviceField<Fr>> view_of(const DeviceMatrices<Fr>& m, const DeviceA
           m.terms.data(),
           m.segments.data(),
           m.ports.data(),
+          m.long_rows.data(),
+          m.long_before.data(),
+          m.long_count,
           static_cast<u32>(m.segments.size()),
           m.num_rows,
           m.num_inputs,
@@ -246,20 +330,37 @@ Status check_domain(const DeviceMatrices<Fr>& m, std::size_t size) {
               size, m.domain_log2);
 }
 
+template <class Fr>
+Status evaluate(gpu::StreamHandle stream, const DeviceMatrices<Fr>& matrices,
+                const DeviceAssignment<Fr>& assignment,
+                const Output<device::DeviceField<Fr>>& out) {
+  using F = device::DeviceField<Fr>;
+  const View<F> view = view_of(matrices, assignment);
+  evaluate_rows<F>
+      <<<blocks_for(std::size_t{1} << matrices.domain_log2), kThreads, 0, stream>>>(view, out);
+  if (matrices.long_count) {
+    evaluate_long_rows<F>
+        <<<blocks_for(std::size_t{matrices.long_count} * 32), kThreads, 0, stream>>>(view, out);
+  }
+  return gpu::launched("evaluate_rows");
+}
+
 }  // namespace rows_cuda_internal
 
 template <class Fr>
 Status rows_of_a_and_b(gpu::StreamHandle stream, const DeviceMatrices<Fr>& matrices,
                        const DeviceAssignment<Fr>& assignment, gpu::DeviceSpan<Fr> a,
-                       gpu::DeviceSpan<Fr> b, gpu::DeviceSpan<std::uint32_t> failing) {
+                       gpu::DeviceSpan<Fr> b, gpu::DeviceSpan<Fr> products,
+                       gpu::DeviceSpan<std::uint32_t> failing) {
   using namespace rows_cuda_internal;
   using F = device::DeviceField<Fr>;
   CUZK_TRY_VOID(check_domain(matrices, a.size()));
   CUZK_TRY_VOID(check_domain(matrices, b.size()));
-  evaluate_rows<false, F><<<blocks_for(a.size()), kThreads, 0, stream>>>(
-      view_of(matrices, assignment), matrices.domain_log2, reinterpret_cast<F*>(a.data()),
-      reinterpret_cast<F*>(b.data()), failing.data());
-  return gpu::launched("evaluate_rows");
+  if (!products.empty()) CUZK_TRY_VOID(check_domain(matrices, products.size()));
+  return evaluate(stream, matrices, assignment,
+                  Output<F>{matrices.domain_log2, reinterpret_cast<F*>(a.data()),
+                            reinterpret_cast<F*>(b.data()), reinterpret_cast<F*>(products.data()),
+                            failing.data()});
 }
 
 template <class Fr>
@@ -268,10 +369,9 @@ Status rows_of_products(gpu::StreamHandle stream, const DeviceMatrices<Fr>& matr
   using namespace rows_cuda_internal;
   using F = device::DeviceField<Fr>;
   CUZK_TRY_VOID(check_domain(matrices, c.size()));
-  evaluate_rows<true, F><<<blocks_for(c.size()), kThreads, 0, stream>>>(
-      view_of(matrices, assignment), matrices.domain_log2, reinterpret_cast<F*>(c.data()),
-      static_cast<F*>(nullptr), nullptr);
-  return gpu::launched("evaluate_rows");
+  return evaluate(
+      stream, matrices, assignment,
+      Output<F>{matrices.domain_log2, nullptr, nullptr, reinterpret_cast<F*>(c.data()), nullptr});
 }
 
 template <class Fr>
@@ -335,18 +435,19 @@ Status powers_of(gpu::StreamHandle stream, const Fr& first, const Fr& step,
 }
 
 // Explicit instantiation of everything above for the field Fr.
-#define CUZK_INSTANTIATE_ROWS_CUDA(Fr)                                                  \
-  template Status rows_of_a_and_b(gpu::StreamHandle, const DeviceMatrices<Fr>&,         \
-                                  const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>,     \
-                                  gpu::DeviceSpan<Fr>, gpu::DeviceSpan<std::uint32_t>); \
-  template Status rows_of_products(gpu::StreamHandle, const DeviceMatrices<Fr>&,        \
-                                   const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>);   \
-  template Status multiply_into(gpu::StreamHandle, gpu::DeviceSpan<Fr>,                 \
-                                gpu::DeviceSpan<const Fr>);                             \
-  template Status quotient_scalars(gpu::StreamHandle, unsigned, gpu::DeviceSpan<Fr>,    \
-                                   gpu::DeviceSpan<const Fr>);                          \
-  template Status to_scalars<Fr>(gpu::StreamHandle, gpu::DeviceSpan<const Fr>,          \
-                                 gpu::DeviceSpan<Fr::Scalar>);                          \
+#define CUZK_INSTANTIATE_ROWS_CUDA(Fr)                                                \
+  template Status rows_of_a_and_b(gpu::StreamHandle, const DeviceMatrices<Fr>&,       \
+                                  const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>,   \
+                                  gpu::DeviceSpan<Fr>, gpu::DeviceSpan<Fr>,           \
+                                  gpu::DeviceSpan<std::uint32_t>);                    \
+  template Status rows_of_products(gpu::StreamHandle, const DeviceMatrices<Fr>&,      \
+                                   const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>); \
+  template Status multiply_into(gpu::StreamHandle, gpu::DeviceSpan<Fr>,               \
+                                gpu::DeviceSpan<const Fr>);                           \
+  template Status quotient_scalars(gpu::StreamHandle, unsigned, gpu::DeviceSpan<Fr>,  \
+                                   gpu::DeviceSpan<const Fr>);                        \
+  template Status to_scalars<Fr>(gpu::StreamHandle, gpu::DeviceSpan<const Fr>,        \
+                                 gpu::DeviceSpan<Fr::Scalar>);                        \
   template Status powers_of(gpu::StreamHandle, const Fr&, const Fr&, gpu::DeviceSpan<Fr>);
 
 }  // namespace cuzk::groth16

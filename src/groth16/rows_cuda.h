@@ -21,10 +21,15 @@
 
 namespace cuzk::groth16 {
 
+// A row with more terms than this in one of its matrices is a warp's work, not a thread's: the
+// additions of SHA-256 have a hundred terms among rows of two or three.
+inline constexpr std::uint32_t kLongRowTerms = 12;
+
 // Where the rows of a block lie in the flat arrays, one entry for each matrix.
 struct DeviceBlock {
   std::uint64_t row_end[3] = {};  // index of the block's first entry
   std::uint64_t terms[3] = {};    // index of its first term
+  std::uint64_t long_rows = 0;    // index of its first long row
 };
 
 // A CompactR1cs, flattened: the rows of all blocks of a matrix one after the other.
@@ -39,6 +44,9 @@ struct DeviceMatrices {
   gpu::DeviceSpan<const Term> terms;
   gpu::DeviceSpan<const Segment> segments;
   gpu::DeviceSpan<const ColumnRef> ports;
+  gpu::DeviceSpan<const std::uint32_t> long_rows;    // of all blocks, as rows of their block
+  gpu::DeviceSpan<const std::uint32_t> long_before;  // long rows before each segment
+  std::uint32_t long_count = 0;                      // of all segments
 };
 
 template <class Fr>
@@ -49,11 +57,13 @@ struct DeviceAssignment {
 };
 
 // a = A z and b = B z over the whole domain, the appended input rows included. `failing`, one word
-// that the caller set to all ones, becomes the first row with a b != C z.
+// that the caller set to all ones, becomes the first row with a b != C z. `products`, unless it is
+// empty, becomes a b.
 template <class Fr>
 Status rows_of_a_and_b(gpu::StreamHandle stream, const DeviceMatrices<Fr>& matrices,
                        const DeviceAssignment<Fr>& assignment, gpu::DeviceSpan<Fr> a,
-                       gpu::DeviceSpan<Fr> b, gpu::DeviceSpan<std::uint32_t> failing);
+                       gpu::DeviceSpan<Fr> b, gpu::DeviceSpan<Fr> products,
+                       gpu::DeviceSpan<std::uint32_t> failing);
 
 // c = (A z)(B z): what C z is in a satisfied circuit.
 template <class Fr>

@@ -11,12 +11,13 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 constexpr u32 kThreads = 256;
-constexpr u32 kWordsPerRank = 8;  // full_ranks counts per 512 wires
+constexpr u32 kWordsPerRank = DeviceWires::kWordsPerRank;
 
 struct Selection {
   const u64* bits;     // what is selected
   const u64* density;  // null: all
   const u32* density_ranks;
+  u32 first_base;
   const u64* full;        // for the indices of full scalars, else null
   const u32* full_ranks;  // the same
 };
@@ -38,7 +39,7 @@ __global__ void select_bits(Selection from, u32 words, u32 capacity, u32* __rest
   if (lane == 31 && before > 0) start = atomicAdd(counter, before);
   u32 at = __shfl_sync(~0u, start, 31) + before - mine;
   if (mine == 0) return;
-  const u32 rank = from.density ? from.density_ranks[w] : 64 * w;
+  const u32 rank = from.density ? from.density_ranks[w] - from.first_base : 64 * w;
   u32 value = 0;
   if (values) {
     value = from.full_ranks[w / kWordsPerRank];
@@ -78,7 +79,8 @@ Status select(gpu::StreamHandle stream, const Selection& from, std::size_t words
 Status select_ones(gpu::StreamHandle stream, const DeviceWires& wires, const DeviceDensity& density,
                    gpu::DeviceSpan<u32> bases, gpu::DeviceSpan<u32> counter) {
   return select(stream,
-                {wires.ones.data(), density.words.data(), density.ranks.data(), nullptr, nullptr},
+                {wires.ones.data(), density.words.data(), density.ranks.data(), density.first_base,
+                 nullptr, nullptr},
                 wires.ones.size(), bases, {}, counter);
 }
 
@@ -86,8 +88,8 @@ Status select_full(gpu::StreamHandle stream, const DeviceWires& wires, const Dev
                    gpu::DeviceSpan<u32> bases, gpu::DeviceSpan<u32> values,
                    gpu::DeviceSpan<u32> counter) {
   return select(stream,
-                {wires.full.data(), density.words.data(), density.ranks.data(), wires.full.data(),
-                 wires.full_ranks.data()},
+                {wires.full.data(), density.words.data(), density.ranks.data(), density.first_base,
+                 wires.full.data(), wires.full_ranks.data()},
                 wires.full.size(), bases, values, counter);
 }
 

@@ -25,12 +25,27 @@ struct DeviceWires {
   gpu::DeviceSpan<const std::uint64_t> ones;
   gpu::DeviceSpan<const std::uint64_t> full;
   gpu::DeviceSpan<const std::uint32_t> full_ranks;
+
+  static constexpr std::size_t kWordsPerRank = 8;
+  // Of the words [begin, begin + count); begin is a multiple of kWordsPerRank. Indices of full
+  // scalars remain those of the whole.
+  DeviceWires part(std::size_t begin, std::size_t count) const {
+    return {ones.subspan(begin, count), full.subspan(begin, count),
+            full_ranks.subspan(begin / kWordsPerRank, (count + kWordsPerRank - 1) / kWordsPerRank)};
+  }
 };
 
 // Which wires have bases, with the number of them before each word. Empty: all wires have.
 struct DeviceDensity {
   gpu::DeviceSpan<const std::uint64_t> words;
   gpu::DeviceSpan<const std::uint32_t> ranks;
+  std::uint32_t first_base = 0;  // of `ranks`: the number that the list's bases begin with
+
+  // Of the words [begin, begin + count), with bases counted from `base` on.
+  DeviceDensity part(std::size_t begin, std::size_t count, std::uint32_t base) const {
+    if (words.empty()) return *this;
+    return {words.subspan(begin, count), ranks.subspan(begin, count), base};
+  }
 };
 
 // The base of every 1 that has one. `counter` is one word; it ends as the number found, which must

@@ -31,12 +31,16 @@ class ClaimMaker {
   }
 
   groth16::Claim<Curve> make() {
+    std::vector<Fr> inputs;
+    while (inputs.size() + 1 < ic_.size()) inputs.push_back(Fr::random(random_));
+    return make(std::move(inputs));
+  }
+  // Of these public inputs, as many as the key has.
+  groth16::Claim<Curve> make(std::vector<Fr> inputs) {
     groth16::Claim<Curve> claim;
+    claim.public_inputs = std::move(inputs);
     Fr ic = ic_[0];
-    for (std::size_t i = 1; i < ic_.size(); ++i) {
-      claim.public_inputs.push_back(Fr::random(random_));
-      ic += ic_[i] * claim.public_inputs.back();
-    }
+    for (std::size_t i = 1; i < ic_.size(); ++i) ic += ic_[i] * claim.public_inputs[i - 1];
     const Fr a = Fr::random(random_);
     const Fr b = Fr::random(random_);
     claim.proof = {g1(a), g2(b), g1((a * b - alpha_ * beta_ - gamma_ * ic) * delta_.inverse())};

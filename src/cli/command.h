@@ -16,6 +16,7 @@ void add_prove(CLI::App& app, Runner& run);
 void add_verify(CLI::App& app, Runner& run);
 void add_params(CLI::App& app, Runner& run);
 void add_circuit(CLI::App& app, Runner& run);
+void add_aggregate(CLI::App& app, Runner& run);
 void add_doctor(CLI::App& app, Runner& run);
 #ifdef CUZK_DAEMON
 void add_serve(CLI::App& app, Runner& run);

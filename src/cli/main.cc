@@ -35,6 +35,7 @@ int run_main(int argc, char** argv) {
   add_verify(app, run);
   add_params(app, run);
   add_circuit(app, run);
+  add_aggregate(app, run);
   add_zkey(app, run);
   add_r1cs(app, run);
   add_wtns(app, run);

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "engine/porep.h"
+#include "engine/post.h"
+#include "engine/update.h"
 
 namespace cuzk::engine {
 
@@ -96,6 +98,65 @@ Result<Job> parse_porep_request(const Context& context, const ProofRequest& requ
     claim.sector = request.sector;
   }
   CUZK_TRY(auto parsed, parse_porep(context, ByteSpan(request.payloads[0]), "C1", claim));
+  return std::move(parsed.job);
+}
+
+Result<filecoin::Node> node_of(const std::vector<std::uint8_t>& bytes, std::string_view field) {
+  filecoin::Node out{};
+  if (bytes.size() != out.size()) {
+    return fail(ErrorCode::kInvalidArgument, "{} must be exactly {} bytes, got {}", field,
+                out.size(), bytes.size());
+  }
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return out;
+}
+
+Result<std::uint32_t> proof_number(std::uint64_t number) {
+  if (number > UINT32_MAX) {
+    return fail(ErrorCode::kInvalidArgument, "no registered proof has the number {}", number);
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+std::vector<ByteSpan> spans_of(const ProofRequest& request) {
+  return {request.payloads.begin(), request.payloads.end()};
+}
+
+// A WinningPoSt, of the first payload; or one partition of a WindowPoSt, a payload for each sector,
+// where partition_index is the requester's name for it.
+Result<Job> parse_post_request(const Context& context, const ProofRequest& request) {
+  PostClaim claim;
+  CUZK_TRY(const std::uint32_t number, proof_number(request.registered_proof));
+  CUZK_TRY(claim.proof, filecoin::post_proof(number));
+  const bool winning = request.kind == ProofKind::kWinningPost;
+  if ((claim.proof.shape.kind == filecoin::PostKind::kWinning) != winning) {
+    return fail(ErrorCode::kInvalidArgument, "registered proof {} is {}, the request is for {}",
+                number, claim.proof.name, proof_kind_name(request.kind));
+  }
+  CUZK_TRY(claim.randomness, node_of(request.randomness, "randomness"));
+  if (request.payloads.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "the request has no vanilla proofs");
+  }
+  if (!winning) claim.first_partition = request.partition_index;
+  std::vector<ByteSpan> vanilla = spans_of(request);
+  if (winning) vanilla.resize(1);
+  CUZK_TRY(auto parsed, parse_post(context, vanilla, "vanilla proof", claim));
+  if (parsed.job.partitions() != 1) {
+    return fail(ErrorCode::kInvalidArgument, "{}: {} sectors are more than the {} of one partition",
+                claim.proof.name, vanilla.size(), claim.proof.shape.sectors_per_partition());
+  }
+  return std::move(parsed.job);
+}
+
+Result<Job> parse_update_request(const Context& context, const ProofRequest& request) {
+  filecoin::UpdateStatement statement;
+  CUZK_TRY(const std::uint32_t number, proof_number(request.registered_proof));
+  CUZK_TRY(statement.proof, filecoin::update_proof(number));
+  CUZK_TRY(statement.comm_r_old, node_of(request.comm_r_old, "comm_r_old"));
+  CUZK_TRY(statement.comm_r_new, node_of(request.comm_r_new, "comm_r_new"));
+  CUZK_TRY(statement.comm_d_new, node_of(request.comm_d_new, "comm_d_new"));
+  statement.h = statement.proof.shape.default_h();
+  CUZK_TRY(auto parsed, parse_update(context, spans_of(request), "vanilla proof", statement));
   return std::move(parsed.job);
 }
 
@@ -211,10 +272,14 @@ Result<Job> parse_request(const Context& context, const ProofRequest& request) {
   switch (request.kind) {
     case ProofKind::kPorep:
       return parse_porep_request(context, request);
-    default:
-      return fail(ErrorCode::kInvalidArgument, "this build does not prove {}",
-                  proof_kind_name(request.kind));
+    case ProofKind::kUpdate:
+      return parse_update_request(context, request);
+    case ProofKind::kWindowPost:
+    case ProofKind::kWinningPost:
+      return parse_post_request(context, request);
   }
+  return fail(ErrorCode::kInvalidArgument, "no proof kind has the number {}",
+              static_cast<unsigned>(request.kind));
 }
 
 }  // namespace cuzk::engine

@@ -1,0 +1,572 @@
+// The service as its callers see it, with proofs of milliseconds: thousands of stages in seconds.
+
+#include "engine/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/service_test_support.h"
+
+namespace cuzk::engine {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLong = std::chrono::seconds(120);
+
+class ServiceTest : public ::testing::Test {
+ protected:
+  ServiceOptions options() {
+    ServiceOptions out;
+    out.parameter_directory = parameters();
+    out.circuit_directory = folder.path() / "circuits";
+    out.keys = {KeyPolicy::kAllowInsecureDev, true};
+    out.memory_bytes = std::size_t{512} << 20;
+    out.threads = 1;
+    out.parse = [this](const Context&, const ProofRequest& r) { return parse_mimc(&hooks, r); };
+    return out;
+  }
+  std::filesystem::path parameters() const { return folder.path() / "params"; }
+  void start(ServiceOptions o) {
+    service.reset();
+    auto started = Service::start(std::move(o));
+    ASSERT_TRUE(started) << started.error().message;
+    service = std::move(*started);
+  }
+  Submitted submit(const std::string& id, const MimcOrder& order,
+                   std::optional<Priority> priority = {}) {
+    ProofRequest request = mimc_request(id, order);
+    request.priority = priority;
+    auto out = service->submit(std::move(request));
+    EXPECT_TRUE(out) << out.error().message;
+    return out ? *out : Submitted{};
+  }
+  Answer await(const std::string& id) {
+    auto answer = service->await(id, Clock::now() + kLong);
+    EXPECT_TRUE(answer) << answer.error().message;
+    if (!answer || !*answer) {
+      ADD_FAILURE() << id << " was not answered";
+      return {};
+    }
+    return **answer;
+  }
+  std::string error_of(const std::string& id) {
+    const Answer a = await(id);
+    EXPECT_EQ(a.status, AnswerStatus::kFailed);
+    EXPECT_TRUE(a.proof.empty());
+    return a.error ? a.error->message : "";
+  }
+  // Accepted = answered + unfinished, and nothing is held by work once all is answered.
+  void expect_at_rest() {
+    ASSERT_TRUE(service->drain(Clock::now() + kLong));
+    const ServiceStatus s = service->status();
+    EXPECT_EQ(s.accepted, s.completed + s.failed + s.cancelled);
+    EXPECT_TRUE(s.jobs.empty());
+    EXPECT_TRUE(s.queues.empty());
+    std::size_t resident = 0;
+    for (const CircuitStatus& c : s.circuits) {
+      EXPECT_EQ(c.in_use, 0u);
+      resident += c.bytes;
+    }
+    EXPECT_EQ(s.memory.leased_bytes, resident);
+    EXPECT_LE(s.memory.reserved_bytes, resident);
+    EXPECT_LE(s.memory.peak_reserved_bytes, s.memory.limit_bytes);
+    service->undrain();
+  }
+
+  // Makes the key in a large budget, then asks a budget of 1 MiB what it would need: whole MiB.
+  std::size_t needed_for(std::uint32_t rounds) {
+    start(options());
+    submit("key", {rounds, 1, 1});
+    EXPECT_EQ(await("key").status, AnswerStatus::kCompleted);
+    ServiceOptions o = options();
+    o.critical_reserve_percent = 0;
+    o.memory_bytes = std::size_t{1} << 20;
+    start(o);
+    submit("too large", {rounds, 1, 1});
+    const std::string refusal = error_of("too large");
+    EXPECT_EQ(await("too large").error->code, ErrorCode::kOutOfBudget);
+    std::size_t mib = 0;
+    const std::string form = fmt::format("MiMC {} needs %zu MiB of memory", rounds);
+    EXPECT_EQ(std::sscanf(refusal.c_str(), form.c_str(), &mib), 1) << refusal;
+    EXPECT_GT(mib, 0u);
+    expect_at_rest();
+    return mib;
+  }
+
+  TemporaryFolder folder;
+  Hooks hooks;
+  std::unique_ptr<Service> service;
+};
+
+TEST_F(ServiceTest, ProvesManyJobsAtOnceAndCountsEveryOne) {
+  ServiceOptions o = options();
+  o.synthesis_workers = 2;
+  o.parse_workers = 2;
+  start(o);
+  constexpr int kThreads = 4, kJobs = 25;
+  std::vector<std::thread> clients;
+  for (int t = 0; t < kThreads; ++t) {
+    clients.emplace_back([&, t] {
+      for (int i = 0; i < kJobs; ++i) {
+        MimcOrder order{4u + static_cast<std::uint32_t>(i % 3),
+                        1u + static_cast<std::uint32_t>(i % 4),
+                        static_cast<std::uint64_t>(t * 1000 + i)};
+        const std::string id = fmt::format("job {} of [{}]", i, t);
+        submit(id, order);
+        if (i % 5 == 0) expect_verifies(await(id), order, parameters());
+      }
+    });
+  }
+  for (auto& c : clients) c.join();
+  expect_at_rest();
+  const ServiceMetrics m = service->metrics();
+  const KindMetrics& k = m.kinds.at(ProofKind::kPorep);
+  EXPECT_EQ(k.accepted, 100u);
+  EXPECT_EQ(k.completed, 100u);
+  EXPECT_EQ(k.phases.at("total").count, 100u);
+  std::uint64_t partitions = 0;
+  for (int i = 0; i < kJobs; ++i) partitions += kThreads * (1 + i % 4);
+  EXPECT_EQ(k.partitions, partitions);
+  EXPECT_EQ(m.status.devices.at(0).proofs, partitions);
+  EXPECT_EQ(m.key_loads, 3u);
+}
+
+TEST_F(ServiceTest, ErrorsNameTheirPartitionAndHarmNobodyElse) {
+  start(options());
+  submit("spoiled", {4, 2, 1, true});
+  submit("unreadable", {4, 1, 2, false, true});
+  submit("good", {4, 2, 3});
+  EXPECT_THAT(error_of("spoiled"), HasSubstr("partition 0 of 2"));
+  EXPECT_EQ(await("spoiled").error->code, ErrorCode::kUnsatisfied);
+  EXPECT_EQ(error_of("unreadable"), "this order is bad");
+  expect_verifies(await("good"), {4, 2, 3}, parameters());
+  const auto unknown = service->await("nobody", Clock::now());
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message, "job not found: nobody");
+  expect_at_rest();
+}
+
+// Every worker is held; then a queue of NORMAL work; then one CRITICAL job.
+TEST_F(ServiceTest, CriticalStartsNextAtEveryStage) {
+  DeviceScript script;
+  Gate gate;
+  script.gate = &gate;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  o.synthesis_lookahead = 3;
+  start(o);
+  const auto events = service->subscribe(100000);
+  for (std::uint64_t i = 0; i < 12; ++i) submit(fmt::format("normal {}", i), {4, 1, i});
+  gate.wait_for(1);  // one is at the device, others wait synthesized, others in the queue
+  submit("critical", {4, 1, 1000}, Priority::kCritical);
+  // It passes parse and synthesis while the device is held.
+  for (;;) {
+    const auto job = service->job("critical");
+    ASSERT_TRUE(job);
+    if (!job->partitions.empty() && job->partitions[0].state == PartitionState::kSynthesized) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  gate.open();
+  for (int i = 0; i < 12; ++i) await(fmt::format("normal {}", i));
+  await("critical");
+  // Of the starts at the device, the critical one is the second.
+  std::vector<std::string> proving;
+  for (const Event& e : events->next(Clock::now(), {})) {
+    if (e.type == EventType::kPartition && e.state == "proving") proving.push_back(e.job_id);
+  }
+  ASSERT_EQ(proving.size(), 13u);
+  EXPECT_EQ(proving[1], "critical");
+  EXPECT_EQ(events->lost(), 0u);
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, SynthesisOfTheNextRunsUnderTheProofOfTheLast) {
+  DeviceScript script;
+  Gate gate;
+  script.gate = &gate;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  start(o);
+  submit("a", {4, 2, 1});
+  submit("b", {4, 1, 2});
+  gate.wait_for(1);
+  for (;;) {  // while "a" holds the device, its other partition is synthesized
+    const auto job = service->job("a");
+    ASSERT_TRUE(job && job->partitions.size() == 2);
+    if (job->partitions[1].state == PartitionState::kSynthesized) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  gate.open();
+  await("a");
+  await("b");
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, CancelIsRealAtEveryPlace) {
+  start(options());
+  submit("held", {4, 3, 1, false, false, 1});
+  hooks.synthesis.wait_for(1);
+  submit("queued", {4, 1, 2});
+  submit("also queued", {4, 1, 3});
+  EXPECT_EQ(service->cancel("queued"), true);
+  EXPECT_EQ(await("queued").status, AnswerStatus::kCancelled);
+  EXPECT_EQ(service->cancel("queued"), false);
+  EXPECT_EQ(service->cancel("held"), true);
+  EXPECT_EQ(*service->await("held", Clock::now()), std::nullopt);  // until it reaches a boundary
+  hooks.synthesis.open();
+  EXPECT_EQ(await("held").status, AnswerStatus::kCancelled);
+  expect_verifies(await("also queued"), {4, 1, 3}, parameters());
+  EXPECT_EQ(service->cancel("also queued"), false);
+  const auto unknown = service->cancel("nobody");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  expect_at_rest();
+  EXPECT_EQ(service->status().cancelled, 2u);
+}
+
+TEST_F(ServiceTest, SmallestBudgetRefusesWithTheSizeAndThatSizeIsEnough) {
+  const std::size_t needed_mib = needed_for(700);
+  ServiceOptions o = options();
+  o.critical_reserve_percent = 0;
+
+  int previous_running = 0;
+  for (const unsigned percent : {100u, 150u, 400u}) {
+    DeviceScript script;
+    ServiceOptions larger = o;
+    larger.devices = {scripted_device("card", script)};
+    larger.devices[0].workers = 2;
+    larger.synthesis_workers = 2;
+    larger.memory_bytes = ((needed_mib + 1) << 20) * percent / 100 * 8 / 7;
+    start(larger);
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      submit(fmt::format("{} {}", percent, i), {700, 2, i});
+    }
+    std::int64_t waited = 0;
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      const Answer a = await(fmt::format("{} {}", percent, i));
+      expect_verifies(a, {700, 2, i}, parameters());
+      waited += a.timings.memory_wait_ms;
+    }
+    expect_at_rest();
+    // The smallest forces them one after the other.
+    if (percent == 100) {
+      EXPECT_EQ(script.most_running, 1);
+      EXPECT_GT(waited, 0);
+    }
+    EXPECT_GE(script.most_running, previous_running);
+    previous_running = script.most_running;
+  }
+}
+
+TEST_F(ServiceTest, WrongProofNeverLeavesAndIsMadeAgainOnTheSameDevice) {
+  DeviceScript script;
+  script.wrong = 1;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  start(o);
+  submit("a", {4, 1, 1});
+  expect_verifies(await("a"), {4, 1, 1}, parameters());
+  const ServiceMetrics m = service->metrics();
+  EXPECT_EQ(m.status.devices[0].invalid_proofs, 1u);
+  EXPECT_EQ(m.retried_partitions, 1u);
+  EXPECT_FALSE(m.status.devices[0].quarantined);
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, DeviceThatProvesWronglyIsQuarantinedAndItsWorkDoneElsewhere) {
+  DeviceScript bad, good, cpu;
+  bad.wrong = -1;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("bad", bad), scripted_device("good", good),
+               scripted_device("cpu", cpu)};
+  o.devices[2].fallback = true;
+  start(o);
+  for (std::uint64_t i = 0; i < 20; ++i) submit(fmt::format("job {}", i), {4, 2, i});
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    expect_verifies(await(fmt::format("job {}", i)), {4, 2, i}, parameters());
+  }
+  const ServiceStatus s = service->status();
+  EXPECT_TRUE(s.devices[0].quarantined);
+  EXPECT_EQ(s.devices[0].proofs, 0u);
+  EXPECT_GE(s.devices[0].invalid_proofs, 3u);
+  EXPECT_EQ(s.devices[1].proofs, 40u);
+  EXPECT_EQ(cpu.starts, 0);
+  ASSERT_EQ(s.problems.size(), 1u);
+  EXPECT_EQ(s.problems[0].subject, "bad");
+  EXPECT_TRUE(service->ready());
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, WithNoDeviceLeftTheJobFailsAndSaysWhy) {
+  DeviceScript script;
+  script.wrong = -1;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  start(o);
+  submit("a", {4, 1, 1});
+  EXPECT_THAT(error_of("a"), HasSubstr("partition 0 of 1 on card: the finished proof failed its "
+                                       "self-check"));
+  EXPECT_EQ(await("a").error->code, ErrorCode::kInternal);
+  submit("b", {4, 1, 2});
+  submit("c", {4, 1, 3});
+  error_of("b");
+  EXPECT_THAT(error_of("c"), HasSubstr("no device is left"));
+  EXPECT_FALSE(service->ready());
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, LostDeviceIsFencedAtOnceAndTheFallbackTakesOver) {
+  DeviceScript card, cpu;
+  card.lost = -1;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", card), scripted_device("cpu", cpu)};
+  o.devices[1].fallback = true;
+  start(o);
+  for (std::uint64_t i = 0; i < 5; ++i) submit(fmt::format("job {}", i), {4, 1, i});
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    expect_verifies(await(fmt::format("job {}", i)), {4, 1, i}, parameters());
+  }
+  EXPECT_EQ(card.starts, 1);
+  EXPECT_EQ(service->status().devices[0].faults, 1u);
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, ShortMemoryAtTheDeviceIsTriedAgainAlone) {
+  DeviceScript script;
+  script.short_of_memory = 1;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  start(o);
+  submit("a", {4, 1, 1});
+  expect_verifies(await("a"), {4, 1, 1}, parameters());
+  script.short_of_memory = 2;
+  submit("b", {4, 1, 2});
+  EXPECT_THAT(error_of("b"), HasSubstr("no other proof beside it"));
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, SameRequestAttachesAndAFinishedOneIsAnsweredAgain) {
+  start(options());
+  const MimcOrder order{4, 1, 1, false, false, 1};
+  const Submitted first = submit("id", order);
+  hooks.synthesis.wait_for(1);
+  const Submitted second = submit("id", order);
+  EXPECT_EQ(second.run, first.run);
+  EXPECT_TRUE(second.attached);
+  hooks.synthesis.open();
+  const Answer answer = await("id");
+  const Submitted third = submit("id", order);
+  EXPECT_TRUE(third.already_done);
+  EXPECT_EQ(await("id").proof, answer.proof);
+  EXPECT_EQ(hooks.synthesized.size(), 1u);
+  const ServiceMetrics m = service->metrics();
+  EXPECT_EQ(m.attached, 1u);
+  EXPECT_EQ(m.answered_again, 1u);
+  EXPECT_EQ(m.status.accepted, 1u);
+}
+
+TEST_F(ServiceTest, FailedRequestRunsAgain) {
+  start(options());
+  const MimcOrder order{4, 1, 1, true};
+  const Submitted first = submit("id", order);
+  error_of("id");
+  const Submitted second = submit("id", order);
+  EXPECT_NE(second.run, first.run);
+  EXPECT_FALSE(second.attached || second.already_done);
+  error_of("id");
+}
+
+TEST_F(ServiceTest, SameIdWithOtherContentIsANewRunAndOldWaitersGetTheOldAnswer) {
+  start(options());
+  const Submitted first = submit("id", {4, 1, 1, false, false, 1});
+  hooks.synthesis.wait_for(1);
+  std::optional<Answer> old_answer;
+  std::thread waiter([&] {
+    auto a = service->await_run("id", first.run, Clock::now() + kLong);
+    if (a) old_answer = *a;
+  });
+  // Until it waits: only then has the first run a reader.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Submitted second = submit("id", {4, 1, 2});
+  EXPECT_NE(second.run, first.run);
+  hooks.synthesis.open();
+  expect_verifies(await("id"), {4, 1, 2}, parameters());
+  waiter.join();
+  ASSERT_TRUE(old_answer);
+  expect_verifies(*old_answer, {4, 1, 1}, parameters());
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, SupersededRunThatNobodyWaitsForIsCancelled) {
+  start(options());
+  const Submitted first = submit("id", {4, 5, 1, false, false, 1});
+  hooks.synthesis.wait_for(1);
+  submit("id", {4, 1, 2});
+  hooks.synthesis.open();
+  expect_verifies(await("id"), {4, 1, 2}, parameters());
+  const auto old_answer = service->await_run("id", first.run, Clock::now() + kLong);
+  ASSERT_TRUE(old_answer && *old_answer);
+  EXPECT_EQ((*old_answer)->status, AnswerStatus::kCancelled);
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, WatchCallsBackOnceAndNeverAfterItIsDropped) {
+  start(options());
+  const Submitted held = submit("held", {4, 1, 1, false, false, 1});
+  std::atomic<int> kept{0}, dropped{0}, late{0};
+  auto keep = service->watch("held", held.run, [&](const Answer& a) {
+    EXPECT_EQ(a.status, AnswerStatus::kCompleted);
+    // Calling back in is allowed.
+    EXPECT_TRUE(service->submit(mimc_request("from a callback", {4, 1, 9})));
+    ++kept;
+  });
+  ASSERT_TRUE(keep);
+  auto drop = service->watch("held", held.run, [&](const Answer&) { ++dropped; });
+  ASSERT_TRUE(drop);
+  drop->reset();
+  hooks.synthesis.open();
+  while (kept == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  await("from a callback");
+  auto after = service->watch("held", held.run, [&](const Answer&) { ++late; });
+  ASSERT_TRUE(after);
+  EXPECT_EQ(kept, 1);
+  EXPECT_EQ(dropped, 0);
+  EXPECT_EQ(late, 1);
+  EXPECT_FALSE(service->watch("nobody", 1, [](const Answer&) {}));
+}
+
+TEST_F(ServiceTest, QueueIsBoundedAndDrainingRefuses) {
+  ServiceOptions o = options();
+  o.max_queued_jobs = 3;
+  start(o);
+  for (std::uint64_t i = 0; i < 3; ++i) submit(std::to_string(i), {4, 1, i, false, false, 1});
+  auto refused = service->submit(mimc_request("3", {4, 1, 3}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
+  EXPECT_THAT(refused.error().message, HasSubstr("the queue is full: 3"));
+  EXPECT_EQ(service->metrics().refused, 1u);
+  EXPECT_FALSE(service->drain(Clock::now() + std::chrono::milliseconds(10)));
+  refused = service->submit(mimc_request("4", {4, 1, 4}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(service->ready());
+  hooks.synthesis.open();
+  expect_at_rest();
+  EXPECT_TRUE(service->ready());
+}
+
+TEST_F(ServiceTest, ResultsHaveABoundAndATimeToLive) {
+  ServiceOptions o = options();
+  o.max_results = 3;
+  start(o);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    submit(std::to_string(i), {4, 1, i});
+    await(std::to_string(i));
+  }
+  EXPECT_FALSE(service->await("0", Clock::now()));
+  EXPECT_FALSE(service->await("1", Clock::now()));
+  EXPECT_TRUE(service->await("2", Clock::now()));
+  EXPECT_TRUE(service->await("4", Clock::now()));
+  o.result_ttl_ms = 1;
+  start(o);
+  submit("a", {4, 1, 1});
+  service->drain(Clock::now() + kLong);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(service->await("a", Clock::now()));
+}
+
+TEST_F(ServiceTest, LeastRecentlyUsedKeysLeaveUnderPressureAndNoFileDoes) {
+  std::size_t mib = 0;
+  for (const std::uint32_t rounds : {1500u, 1501u, 1502u}) mib = needed_for(rounds);
+  ServiceOptions o = options();
+  o.critical_reserve_percent = 0;
+  // Room for the work and one of the keys, of some 2 MiB each.
+  o.memory_bytes = ((mib + 1) << 20) * 8 / 7;
+  start(o);
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const std::uint32_t rounds : {1500u, 1501u, 1502u}) {
+      const std::string id = fmt::format("{} {}", rounds, turn);
+      submit(id, {rounds, 1, 1});
+      expect_verifies(await(id), {rounds, 1, 1}, parameters());
+    }
+  }
+  EXPECT_GT(service->metrics().key_evictions, 0u);
+  expect_at_rest();
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(parameters())) {
+    EXPECT_GT(entry.file_size(), 0u);
+    files += entry.path().extension() == ".params";
+  }
+  EXPECT_EQ(files, 3u);
+}
+
+TEST_F(ServiceTest, EventsTellAJobsLifeInOrder) {
+  start(options());
+  const auto events = service->subscribe();
+  submit("a", {4, 1, 1});
+  await("a");
+  std::vector<std::string> told;
+  std::uint64_t last = 0;
+  while (told.empty() || told.back() != "finished completed") {
+    const auto got = events->next(Clock::now() + kLong);
+    ASSERT_FALSE(got.empty());
+    for (const Event& e : got) {
+      EXPECT_GT(e.sequence, last);
+      last = e.sequence;
+      if (e.job_id == "a") {
+        told.push_back(fmt::format("{} {}", event_type_name(e.type), e.state));
+      }
+    }
+  }
+  EXPECT_THAT(
+      told, ::testing::ElementsAre("accepted normal", "parsed ", "partition synthesizing",
+                                   "partition synthesized", "partition proving",
+                                   "partition finishing", "partition done", "finished completed"));
+  std::set<std::string> lanes;
+  for (const SpanEvent& s : service->spans()) {
+    EXPECT_LE(s.start_us, s.end_us);
+    lanes.insert(s.lane);
+  }
+  for (const char* lane : {"parse 0", "synthesis 0", "cpu 0", "finish 0", "waits for memory"}) {
+    // A worker of the reserve may have been the quicker one.
+    EXPECT_TRUE(lanes.contains(lane) || lanes.size() >= 5) << lane;
+  }
+  EXPECT_THAT(service->trace_json(), HasSubstr("\"h_msm\""));
+}
+
+TEST_F(ServiceTest, OptionsThatMakeNoSenseAreRefused) {
+  ServiceOptions o = options();
+  o.synthesis_workers = 0;
+  EXPECT_EQ(Service::start(o).error().code, ErrorCode::kInvalidArgument);
+  o = options();
+  o.devices.resize(2);
+  EXPECT_THAT(Service::start(o).error().message, HasSubstr("two devices are called cpu"));
+  o = options();
+  o.preload = {"porep-33g"};
+  EXPECT_THAT(Service::start(o).error().message, HasSubstr("unknown circuit ID: porep-33g"));
+}
+
+TEST_F(ServiceTest, StoppingAnswersEveryWaiter) {
+  start(options());
+  submit("held", {4, 1, 1, false, false, 1});
+  hooks.synthesis.wait_for(1);
+  for (std::uint64_t i = 0; i < 5; ++i) submit(std::to_string(i), {4, 1, i});
+  std::thread waiter([&] { EXPECT_EQ(await("4").status, AnswerStatus::kCancelled); });
+  std::thread stopper([&] { service->stop_now(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  hooks.synthesis.open();
+  stopper.join();
+  waiter.join();
+  EXPECT_FALSE(service->submit(mimc_request("late", {4, 1, 1})));
+}
+
+}  // namespace
+}  // namespace cuzk::engine

@@ -50,7 +50,7 @@ static void prove_and_verify(const char *directory, const char *curve) {
          CUZK_OK);
   EXPECT(cuzk_key_get_info(key, &info, &error) == CUZK_OK);
   EXPECT(strcmp(info.curve, curve) == 0);
-  EXPECT(info.num_public == 1 && info.num_wires == 243 && info.domain_size == 256);
+  EXPECT(info.num_public == 1 && info.num_wires == 19 && info.domain_size == 16);
   EXPECT(cuzk_key_verification_key(key, &vk, &error) == CUZK_OK);
   EXPECT(strcmp(vk, snarkjs_vk.data) == 0);
 
@@ -276,8 +276,8 @@ static void many_threads_one_key(const char *directory) {
 int main(int argc, char **argv) {
   char bn[4096], bls[4096];
   if (argc != 2) return 2;
-  path_of(bn, sizeof bn, argv[1], "made/bn128/poseidon");
-  path_of(bls, sizeof bls, argv[1], "made/bls12381/poseidon");
+  path_of(bn, sizeof bn, argv[1], "bn128/edge");
+  path_of(bls, sizeof bls, argv[1], "bls12381/edge");
   EXPECT(cuzk_abi_version() == CUZK_ABI_VERSION);
   EXPECT(strlen(cuzk_version()) >= 5);
   prove_and_verify(bn, "bn128");

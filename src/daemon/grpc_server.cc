@@ -111,7 +111,8 @@ class GrpcServer::Impl {
 
   ~Impl() {
     shutdown(std::chrono::seconds(1));
-    if (options_.listen.is_unix()) ::unlink(options_.listen.socket.c_str());
+    // Only a socket of our own: after a failed start it may be another daemon's.
+    if (server_ && options_.listen.is_unix()) ::unlink(options_.listen.socket.c_str());
   }
 
   Status start() {

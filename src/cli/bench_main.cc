@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/mapped_file.h"
+#include "cli/bench_gen.h"
 #include "cli/command.h"
 #include "filecoin/sparse_sector.h"
 #include "format/c1.h"
@@ -56,7 +57,9 @@ int run_bench_main(int argc, char** argv) {
   Runner run;
   GenC1Options o;
   CLI::App* gen = app.add_subcommand(
-      "gen-c1", "A valid C1 output of a sector that was never sealed, of any size");
+      "gen-c1",
+      "A valid C1 output of a sector that was never sealed, of any size; for synthetic and "
+      "non-interactive proofs see gen-vanilla");
   gen->add_option("--sector-size", o.sector_size, "E.g. 8MiB or 32GiB (API version 1.1)");
   gen->add_option("--seal-proof", o.seal_proof, "Registered proof instead, e.g. StackedDrg32GiBV1");
   gen->add_option("--seed", o.seed, "Another seed, another sector")->capture_default_str();
@@ -68,6 +71,7 @@ int run_bench_main(int argc, char** argv) {
       "Example:\n  cuzk-bench gen-c1 --sector-size 32GiB -o c1.json\n  cuzk circuit check --c1 "
       "c1.json");
   gen->callback([&] { run = [&] { return gen_c1(o); }; });
+  add_gen_vanilla(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

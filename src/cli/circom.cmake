@@ -11,3 +11,19 @@ endforeach()
 
 include(GNUInstallDirs)
 install(TARGETS cuzk-prover cuzk-verifier DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT rapidsnark)
+
+if(CUZK_TESTS)
+  cuzk_require_package(Python3 python3 COMPONENTS Interpreter)
+  add_test(NAME circom_cli_test
+    COMMAND $<TARGET_FILE:Python3::Interpreter> ${CMAKE_CURRENT_SOURCE_DIR}/circom_cli_test.py
+      $<TARGET_FILE:cuzk> $<TARGET_FILE:cuzk-prover> $<TARGET_FILE:cuzk-verifier> ${CMAKE_SOURCE_DIR}/testdata)
+  # snarkjs from npm as the judge; skipped where node or the package is not there.
+  find_program(CUZK_NODE node)
+  if(CUZK_NODE)
+    add_test(NAME circom_snarkjs_test
+      COMMAND ${CUZK_NODE} ${CMAKE_CURRENT_SOURCE_DIR}/snarkjs_test.js
+        $<TARGET_FILE:cuzk> $<TARGET_FILE:cuzk-prover> ${CMAKE_SOURCE_DIR}/testdata
+        ${CMAKE_SOURCE_DIR}/../shared/inputs/circom/made)
+    set_tests_properties(circom_snarkjs_test PROPERTIES LABELS npm SKIP_RETURN_CODE 77)
+  endif()
+endif()

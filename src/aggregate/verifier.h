@@ -10,7 +10,7 @@
 // Needs:   an aggregate whose elements are in their groups, as the reader of format/aggregate.h and
 //          create() guarantee; a string and a key that the caller trusts.
 // Form:    public inputs without the leading one, Montgomery.
-// Cost:    12 Miller functions, one final exponentiation, 10 log2(n) + 6 powers in GT, one product
+// Cost:    11 Miller functions, one final exponentiation, 10 log2(n) + 6 powers in GT, one product
 //          in Fr for each public input (README.md).
 // Threads: uses `tasks` and has joined when it returns.
 // Source:  Gailly, Maller, Nitulescu 2021, section 5; bellperson 0.27.0 for the transcript.

@@ -163,8 +163,28 @@ std::size_t Scheduler::Impl::ahead_of_prove(unsigned job_class) const {
   return out;
 }
 
+// Jobs at a parser, or parsed and not begun, of that class or above.
+std::size_t Scheduler::Impl::parsed_ahead(unsigned job_class) const {
+  std::size_t out = 0;
+  for (const auto& [sequence, job] : active) {
+    out += job->has_pending() && !job->begun && rank_class(*job) <= job_class;
+  }
+  for (const Job* job : parsing) out += rank_class(*job) <= job_class;
+  return out;
+}
+
 std::optional<JobId> Scheduler::next_parse(bool critical_only) {
   Impl& s = *impl_;
+  // Ranking a long queue costs; most calls end here, when enough is parsed for what waits.
+  Priority highest = Priority::kLow;
+  for (const auto& [sequence, job] : s.queue) {
+    if (job->stage == internal::JobStage::kQueued) highest = std::min(highest, job->spec.priority);
+  }
+  if (highest != Priority::kCritical &&
+      (critical_only ||
+       s.parsed_ahead(1 + static_cast<unsigned>(highest)) >= s.limits.parse_ahead)) {
+    return std::nullopt;
+  }
   Impl::Job* best = nullptr;
   internal::Rank best_rank;
   for (const auto& [sequence, job] : s.queue) {
@@ -173,20 +193,15 @@ std::optional<JobId> Scheduler::next_parse(bool critical_only) {
     if (!best || r < best_rank) best = job, best_rank = r;
   }
   if (!best) return std::nullopt;
-  if (!best->critical()) {
-    std::size_t parsed_ahead = 0;
-    for (const auto& [id, job] : s.jobs) {
-      const bool ahead =
-          job->stage == internal::JobStage::kParsing || (job->has_pending() && !job->begun);
-      parsed_ahead += ahead && s.rank_class(*job) <= s.rank_class(*best);
-    }
-    if (parsed_ahead >= s.limits.parse_ahead) return std::nullopt;
+  if (!best->critical() && s.parsed_ahead(s.rank_class(*best)) >= s.limits.parse_ahead) {
+    return std::nullopt;
   }
   const std::size_t limit = best->critical() ? s.limits.parse_bytes : s.parse_pool_nc;
   if (s.parse_leased.value() + best->spec.parse_bytes > limit) return std::nullopt;
   s.parse_leased.add(best->spec.parse_bytes);
   best->holds_parse = true;
   best->stage = internal::JobStage::kParsing;
+  s.parsing.insert(best);
   return best->id;
 }
 

@@ -255,6 +255,7 @@ void Scheduler::fail(JobId id) {
   Impl::Job& job = *it->second;
   // A parse that failed has no other way back.
   if (job.stage == JobStage::kParsing) job.stage = JobStage::kQueued;
+  impl_->parsing.erase(&job);
   impl_->stop(job, EndReason::kFailed);
 }
 
@@ -264,6 +265,7 @@ void Scheduler::parsed(JobId id, const std::string& circuit, std::uint32_t parti
   CUZK_CHECK(job.stage == JobStage::kParsing);
   CUZK_CHECK(partitions > 0);
   job.stage = JobStage::kActive;
+  s.parsing.erase(&job);
   job.circuit = s.circuit_id(circuit);
   job.partitions.resize(partitions);
   job.unsynthesized = partitions;

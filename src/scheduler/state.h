@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -144,6 +145,7 @@ struct Scheduler::Impl {
   // `keep`; pinned ones only leave as a last resort.
   bool make_room(std::size_t missing, const std::vector<CircuitId>& keep, bool last_resort);
   std::size_t ahead_of_prove(unsigned job_class) const;
+  std::size_t parsed_ahead(unsigned job_class) const;
   bool prove_fits(const Job& job, const Partition& p, const ProveCost& cost, const Device& d) const;
 
   // scheduler.cc: what happens to jobs.
@@ -172,6 +174,7 @@ struct Scheduler::Impl {
   std::map<JobId, std::unique_ptr<Job>> jobs;
   std::map<std::uint64_t, Job*> queue;   // not parsed, by arrival
   std::map<std::uint64_t, Job*> active;  // parsed, by arrival
+  std::set<Job*> parsing;                // of the queue, at a parser
   std::vector<Circuit> circuits;
   std::vector<Device> devices;
   std::map<std::string, internal::Client> clients;

@@ -5,3 +5,9 @@ target_link_libraries(cuzk_engine PUBLIC cuzk::scheduler cuzk::msm cuzk::ntt cuz
 cuzk_test(engine service_test SOURCES service_test.cc SYSTEM GTest::gmock)
 cuzk_test(engine journal_test SOURCES journal_test.cc SYSTEM GTest::gmock)
 cuzk_test(engine crash_test SOURCES crash_test.cc)
+cuzk_test(engine service_porep_test SOURCES service_porep_test.cc SYSTEM GTest::gmock)
+if(CUZK_TESTS)
+  # One development key for all tests of a build tree.
+  target_compile_definitions(service_porep_test PRIVATE CUZK_DEV_PARAMS_DIR="${CMAKE_BINARY_DIR}/dev-params")
+  set_tests_properties(service_porep_test PROPERTIES RESOURCE_LOCK dev_params)
+endif()

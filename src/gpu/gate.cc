@@ -125,6 +125,11 @@ void Gate::advance_compute_locked() {
   }
 }
 
+std::uint64_t Gate::tickets() const {
+  const std::lock_guard lock(mutex_);
+  return next_ticket_;
+}
+
 std::size_t Gate::tenants() const {
   const std::lock_guard lock(mutex_);
   return tenants_.size();

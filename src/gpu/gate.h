@@ -100,6 +100,8 @@ class Gate {
   void forget(const Event* end);
 
   std::size_t tenants() const;
+  // How many have asked for memory so far.
+  std::uint64_t tickets() const;
 
  private:
   friend class Tenancy;

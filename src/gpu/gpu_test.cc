@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/random.h"
 #include "gpu/arena.h"
+#include "gpu/gate.h"
+#include "gpu/memory_plan.h"
 #include "gpu/owners.h"
 
 namespace cuzk::gpu {
@@ -113,6 +117,123 @@ TEST(Arena, RandomLeasesFromManyThreadsNeverOverlap) {
   threads.clear();
   EXPECT_EQ(arena.free_bytes(), arena.total_bytes());
   EXPECT_EQ(arena.largest_free_bytes(), arena.total_bytes());
+}
+
+TEST(MemoryPlan, BuffersShareBytesOnlyWhenNoPhaseNeedsBoth) {
+  SeededRandom random(3);
+  for (int round = 0; round < 200; ++round) {
+    MemoryPlan plan;
+    struct Wanted {
+      MemoryPlan::Id id;
+      unsigned first, last;
+    };
+    std::vector<Wanted> wanted;
+    for (int i = 0; i < 12; ++i) {
+      const auto first = static_cast<unsigned>(random.next_u64() % 5);
+      const auto last = first + static_cast<unsigned>(random.next_u64() % (5 - first));
+      wanted.push_back({plan.add("b", random.next_u64() % 5000, first, last), first, last});
+    }
+    plan.place();
+    for (const Wanted& a : wanted) {
+      EXPECT_EQ(plan.offset(a.id) % MemoryPlan::kAlignment, 0u);
+      for (unsigned phase = 0; phase <= a.last; ++phase) {
+        EXPECT_LE(plan.offset(a.id) + plan.bytes(a.id), plan.bytes_from(phase));
+      }
+      for (const Wanted& b : wanted) {
+        if (a.id == b.id || a.last < b.first || b.last < a.first) continue;
+        EXPECT_TRUE(plan.offset(a.id) + plan.bytes(a.id) <= plan.offset(b.id) ||
+                    plan.offset(b.id) + plan.bytes(b.id) <= plan.offset(a.id));
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, WhatEndsEarlyLeavesItsBytesToWhatComesLater) {
+  MemoryPlan plan;
+  const auto lasting = plan.add("lasting", 1000, 0, 3);
+  const auto early = plan.add("early", 4096, 0, 1);
+  const auto late = plan.add("late", 2048, 2, 3);
+  plan.place();
+  EXPECT_EQ(plan.offset(lasting), 2048u);
+  EXPECT_EQ(plan.offset(late), 0u);
+  EXPECT_EQ(plan.offset(early), 3072u);
+  EXPECT_EQ(plan.total_bytes(), 3072u + 4096);
+  EXPECT_EQ(plan.bytes_from(2), 3072u);
+  EXPECT_EQ(plan.bytes_from(4), 0u);
+}
+
+TEST(Gate, LeasesAreGrantedInTheOrderOfTickets) {
+  Block block(16);
+  Arena arena(block.span());
+  Gate gate(arena);
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<std::jthread> threads;
+  auto first = gate.enter("first", 16 * 256);
+  ASSERT_TRUE(first);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      // Ticket t + 1: the first one is taken.
+      while (gate.tickets() != static_cast<std::uint64_t>(t) + 1) std::this_thread::yield();
+      // The whole arena: each waits for the one before.
+      auto mine = gate.enter("mine", 16 * 256);
+      ASSERT_TRUE(mine) << mine.error().message;
+      {
+        const std::lock_guard lock(mutex);
+        order.push_back(t);
+      }
+      auto turn = gate.compute_turn(**mine);
+      // Who leaves without having said when memory comes back would be refused others.
+      (*mine)->settle();
+      turn.leave(nullptr);
+    });
+  }
+  while (gate.tickets() != 5) std::this_thread::yield();
+  EXPECT_EQ(gate.tenants(), 1u);
+  first->reset();
+  threads.clear();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(arena.free_bytes(), arena.total_bytes());
+}
+
+TEST(Gate, ComputesInTheOrderOfTheLeasesAndPassesOverTheDropped) {
+  Block block(16);
+  Arena arena(block.span());
+  Gate gate(arena);
+  auto one = gate.enter("one", 256), two = gate.enter("two", 256), three = gate.enter("three", 256);
+  ASSERT_TRUE(one && two && three);
+  std::vector<int> order;
+  std::jthread last([&] {
+    auto turn = gate.compute_turn(**three);
+    order.push_back(3);
+    turn.leave(nullptr);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  two->reset();  // never computes
+  {
+    auto turn = gate.compute_turn(**one);
+    EXPECT_EQ(turn.before(), nullptr);
+    order.push_back(1);
+  }
+  last.join();
+  EXPECT_EQ(order, (std::vector<int>{1, 3}));
+}
+
+TEST(Gate, WhatNobodyWillGiveBackIsRefusedAtOnce) {
+  Block block(4);
+  Arena arena(block.span());
+  Gate gate(arena);
+  auto resident = arena.lease("key", 512);
+  ASSERT_TRUE(resident);
+  const auto refused = gate.enter("partition", 1024);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
+  auto fits = gate.enter("partition", 512);
+  ASSERT_TRUE(fits);
+  auto turn = gate.compute_turn(**fits);
+  turn.leave(nullptr);
+  // The tenant is known to give nothing back before it settles.
+  EXPECT_FALSE(gate.enter("another", 512));
 }
 
 TEST(DeviceList, IsEmptyWithoutCuda) {

@@ -19,6 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWordGrain = std::size_t{1} << 14;
 constexpr std::uint32_t kNoRow = 0xffffffff;
+constexpr std::size_t kLargestChunk = std::size_t{1} << 23;
+constexpr std::size_t kSmallestChunk = std::size_t{1} << 16;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -623,19 +625,26 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
     gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const KeyBases<Curve>& key,
     CudaBackendOptions options) {
   CUZK_TRY_VOID(card.use());
-  if (options.stream_chunk < 1024 || options.stream_chunk % 1024) {
+  if (options.stream_chunk % 1024) {
     return fail(ErrorCode::kInvalidArgument,
                 "chunks of {} streamed bases, expected a multiple of 1024", options.stream_chunk);
   }
-  Mode mode = {key.is_streamed, options.memory == CudaMemory::kRoomy, options.stream_chunk};
-  if (options.memory == CudaMemory::kAuto) {
-    mode.roomy = true;
-    const auto& c = circuit;
-    CUZK_TRY(const std::size_t bytes,
-             worst_lease<Curve>({c.matrices().domain_log2, c.num_aux(), c.matrices().num_inputs,
-                                 c.num_full_aux(), key.a_aux.size(), key.b_g1_aux.size()},
-                                mode));
-    mode.roomy = bytes * card.workers() <= card.arena().free_bytes();
+  const CircuitSize size = {
+      circuit.matrices().domain_log2, circuit.num_aux(), circuit.matrices().num_inputs,
+      circuit.num_full_aux(),         key.a_aux.size(),  key.b_g1_aux.size()};
+  Mode mode = {key.is_streamed, options.memory == CudaMemory::kRoomy,
+               options.stream_chunk ? options.stream_chunk : kLargestChunk};
+  const std::size_t free = card.arena().free_bytes();
+  const bool choose_chunk = key.is_streamed && options.stream_chunk == 0;
+  for (;; mode.stream_chunk /= 2) {
+    if (options.memory == CudaMemory::kAuto) {
+      mode.roomy = true;
+      CUZK_TRY(const std::size_t roomy, worst_lease<Curve>(size, mode));
+      mode.roomy = roomy * card.workers() <= free;
+    }
+    if (!choose_chunk || mode.stream_chunk <= kSmallestChunk) break;
+    CUZK_TRY(const std::size_t bytes, worst_lease<Curve>(size, mode));
+    if (bytes <= free) break;
   }
   return std::make_unique<CudaBackend<Curve>>(card, circuit, key, mode, std::move(options));
 }

@@ -404,6 +404,16 @@ TYPED_TEST(BackendCuda, AThousandProofsLeaveTheArenaAsItWas) {
   EXPECT_EQ(the_card()->arena().free_bytes(), free);
 }
 
+TEST(BackendCudaSelfTest, AHealthyCardPassesItAndGivesEverythingBack) {
+  if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
+  Desk desk;
+  const std::size_t free = the_card()->arena().free_bytes();
+  const Status passed = self_test(desk.context, *the_card());
+  ASSERT_TRUE(passed) << passed.error().message;
+  EXPECT_TRUE(the_card()->check_usable());
+  EXPECT_EQ(the_card()->arena().free_bytes(), free);
+}
+
 TEST(BackendCudaGolden, TheMimcProofIsBellmansByteForByte) {
   if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
   Desk desk;

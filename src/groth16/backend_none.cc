@@ -46,6 +46,8 @@ Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context&, gpu::Card&
   return no_cuda();
 }
 
+Status self_test(const Context&, gpu::Card&) { return no_cuda(); }
+
 #define CUZK_INSTANTIATE(Curve)                                                               \
   template class DeviceTwiddles<Curve::Fr>;                                                   \
   template class DeviceCircuit<Curve::Fr>;                                                    \

@@ -102,6 +102,23 @@ KeyBases<Curve> DeviceKey<Curve>::bases() const {
 }
 
 template <class Curve>
+Result<ProvingKey<Curve>> DeviceKey<Curve>::to_host(gpu::Card& card, MemoryBudget& memory) const {
+  ProvingKey<Curve> key;
+  const auto fetch_query = [&]<class Point>(std::string_view name, gpu::DeviceSpan<Point> from,
+                                            Buffer<Point>& to) -> Status {
+    CUZK_TRY(to, Buffer<Point>::allocate(memory, name, from.size()));
+    return gpu::download(card.load_stream(), to.span(), gpu::DeviceSpan<const Point>(from));
+  };
+  CUZK_TRY_VOID(fetch_query("h_query", h_, key.h_query));
+  CUZK_TRY_VOID(fetch_query("l_query", l_, key.l_query));
+  CUZK_TRY_VOID(fetch_query("a_query", a_, key.a_query));
+  CUZK_TRY_VOID(fetch_query("b_g1_query", b_g1_, key.b_g1_query));
+  CUZK_TRY_VOID(fetch_query("b_g2_query", b_g2_, key.b_g2_query));
+  CUZK_TRY_VOID(gpu::wait_for_loads(card));
+  return key;
+}
+
+template <class Curve>
 Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(gpu::Card& card,
                                                                 const ProvingKey<Curve>& key,
                                                                 std::size_t a_inputs,

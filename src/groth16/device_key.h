@@ -67,6 +67,8 @@ class DeviceKey {
     return b_g2_.subspan(b_g2_inputs_.size(), b_g2_.size() - b_g2_inputs_.size());
   }
   KeyBases<Curve> bases() const;
+  // The queries on the host, e.g. of a key that was made on the card. Without its vk.
+  Result<ProvingKey<Curve>> to_host(gpu::Card& card, MemoryBudget& memory) const;
   const std::vector<G1>& a_inputs() const { return a_inputs_; }
   const std::vector<G1>& b_g1_inputs() const { return b_g1_inputs_; }
   const std::vector<G2>& b_g2_inputs() const { return b_g2_inputs_; }

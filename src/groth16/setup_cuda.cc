@@ -49,11 +49,14 @@ class CardGenerator {
   static Result<CardGenerator> create(const Context& context, gpu::Card& card,
                                       const SetupScalars<Curve>& scalars) {
     CardGenerator out(context, card, scalars);
-    CUZK_TRY(out.scalar_lease_, card.arena().lease("setup scalars", sizeof(Scalar) * kChunk));
+    const KeyCounts& n = scalars.counts();
+    const std::size_t most = std::max({n.ic, n.h, n.l, n.a, n.b_g1, n.b_g2, std::size_t{1}});
+    const std::size_t chunk = out.chunk_ = std::min(kChunk, most);
+    CUZK_TRY(out.scalar_lease_, card.arena().lease("setup scalars", sizeof(Scalar) * chunk));
     CUZK_TRY(out.scratch_lease_,
              card.arena().lease("setup scratch",
-                                fixed_base_cuda_scratch_bytes<typename Curve::G2>(kChunk)));
-    CUZK_TRY(out.host_, Buffer<Scalar>::allocate(context.memory, "setup scalars", kChunk));
+                                fixed_base_cuda_scratch_bytes<typename Curve::G2>(chunk)));
+    CUZK_TRY(out.host_, Buffer<Scalar>::allocate(context.memory, "setup scalars", chunk));
     return out;
   }
 
@@ -61,8 +64,8 @@ class CardGenerator {
   Status fill(std::string_view name, const DeviceFixedBaseTable<G>& table, Range range,
               gpu::DeviceSpan<Affine<G>> out) {
     const auto span = context_.timeline.span(name, context_.lane);
-    for (std::size_t first = 0; first < out.size(); first += kChunk) {
-      const std::size_t count = std::min(kChunk, out.size() - first);
+    for (std::size_t first = 0; first < out.size(); first += chunk_) {
+      const std::size_t count = std::min(chunk_, out.size() - first);
       context_.tasks.parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
         (scalars_.*range)(first + begin, first + end, host_.data() + begin);
       });
@@ -85,6 +88,7 @@ class CardGenerator {
   const Context& context_;
   gpu::Card& card_;
   const SetupScalars<Curve>& scalars_;
+  std::size_t chunk_ = 0;
   gpu::Lease scalar_lease_, scratch_lease_;
   Buffer<Scalar> host_;
 };

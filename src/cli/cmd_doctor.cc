@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "gpu/runtime.h"
+#include "groth16/backend_cuda.h"
 
 namespace cuzk::cli {
 
@@ -40,6 +42,20 @@ nlohmann::json directory_state(const std::filesystem::path& path) {
   return out;
 }
 
+// Takes a card for a moment and has it prove something.
+std::string self_test_of(const gpu::DeviceInfo& device) {
+  constexpr std::size_t kArena = std::size_t{1} << 30;
+  Tasks tasks;
+  Timeline timeline;
+  const auto start = std::chrono::steady_clock::now();
+  auto card = gpu::Card::open({.device = device.index, .vram_budget = kArena, .workers = 1});
+  const groth16::Context context{tasks, MemoryBudget::process(), timeline};
+  const Status status = card ? groth16::self_test(context, **card) : fail(card.error());
+  if (!status) return "FAILED: " + status.error().message;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return fmt::format("passed in {:.1f} s", seconds.count());
+}
+
 nlohmann::json gpu_state() {
   nlohmann::json devices = nlohmann::json::array();
   for (const gpu::DeviceInfo& d : gpu::list_devices()) {
@@ -49,7 +65,8 @@ nlohmann::json gpu_state() {
          {"uuid", d.uuid},
          {"memory_bytes", d.memory_bytes},
          {"multiprocessors", d.multiprocessors},
-         {"compute_capability", fmt::format("{}.{}", d.capability_major, d.capability_minor)}});
+         {"compute_capability", fmt::format("{}.{}", d.capability_major, d.capability_minor)},
+         {"self_test", self_test_of(d)}});
   }
   return {{"built_with_cuda", gpu::built_with_cuda()},
           {"note", gpu::no_device_reason()},

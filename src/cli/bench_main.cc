@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "cli/bench_gen.h"
+#include "cli/bench_gen_post.h"
 #include "cli/bench_partition.h"
 #include "cli/command.h"
 #include "filecoin/sparse_sector.h"
@@ -73,6 +74,7 @@ int run_bench_main(int argc, char** argv) {
       "c1.json");
   gen->callback([&] { run = [&] { return gen_c1(o); }; });
   add_gen_vanilla(app, run);
+  add_gen_post(app, run);
   add_bench_partition(app, run);
   try {
     app.parse(argc, argv);

@@ -145,7 +145,8 @@ class PostCli(unittest.TestCase):
         self.assertNotIn("more of", result.stderr)
         self.expect(4, prove(vanilla=THREE.files[:2]), "sector 3 has no vanilla proof")
         self.expect(4, self.prove("window-post", WINDOW, *NEWEST_WINDOW, "--check-only",
-                                  vanilla=WINDOW.files + [WINNING.files[0]]), "sector 1")
+                                  vanilla=WINDOW.files + [WINNING.files[0]]),
+                    "sector 1 has two vanilla proofs that differ")
         renamed = THREE.sectors[:2] + [{"sector": 4, "comm_r": THREE.sectors[2]["comm_r"]}]
         self.expect(4, self.prove("window-post", THREE, *check, "--sectors",
                                   self.sectors_file(renamed), sectors=False), "sector")
@@ -155,7 +156,7 @@ class PostCli(unittest.TestCase):
     def test_malformed_files(self):
         window = ("window-post", WINDOW, *NEWEST_WINDOW, "--check-only")
         good = WINDOW.files[0].read_bytes()
-        for name, data, word in [("empty", b"", "sector_id"), ("cut", good[:3000], "offset"),
+        for name, data, word in [("empty", b"", "sector_id"), ("cut", good[:3000], "declares"),
                                  ("spare", good + b"\0", "after the proofs of 1 sectors"),
                                  ("html", b"<html>not found</html>", "html"),
                                  ("list", b"[               ]", "no proofs"),

@@ -53,6 +53,21 @@ Status check_sector(const PostSectorProof& proof, const PostShape& shape, const 
   return {};
 }
 
+bool same_path(const MerkleProof& a, const MerkleProof& b) {
+  return a.kind == b.kind && a.root == b.root && a.leaf == b.leaf && a.base_steps == b.base_steps &&
+         a.sub_steps == b.sub_steps &&
+         std::equal(a.path.begin(), a.path.end(), b.path.begin(), b.path.end(),
+                    [](const MerkleStep& x, const MerkleStep& y) {
+                      return x.index == y.index && x.siblings == y.siblings;
+                    });
+}
+
+bool same_proof(const PostSectorProof& a, const PostSectorProof& b) {
+  return a.comm_c == b.comm_c && a.comm_r_last == b.comm_r_last &&
+         std::equal(a.inclusion.begin(), a.inclusion.end(), b.inclusion.begin(), b.inclusion.end(),
+                    same_path);
+}
+
 }  // namespace
 
 Result<std::vector<PostSectorProof>> arrange_post_proofs(const PostStatement& statement,
@@ -78,6 +93,10 @@ Result<std::vector<PostSectorProof>> arrange_post_proofs(const PostStatement& st
       return fail(ErrorCode::kMismatch,
                   "sector {}: comm_r of the vanilla proof is {}, of the statement {}", proof.sector,
                   to_hex(proof.comm_r), to_hex(sectors[wanted].comm_r));
+    }
+    if (repeated && !same_proof(out.back(), proof)) {
+      return fail(ErrorCode::kMismatch, "sector {} has two vanilla proofs that differ",
+                  proof.sector);
     }
     if (repeated) continue;
     out.push_back(std::move(proof));

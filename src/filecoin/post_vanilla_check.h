@@ -16,8 +16,9 @@
 namespace cuzk::filecoin {
 
 // The proofs of the statement's sectors, in its order, each once.
-// Errors: kMismatch for a sector without proof, for a proof of a sector that the statement does not
-//         have, and for one that claims another comm_r; all name the sector.
+// Errors: kMismatch for a sector without proof or with two that differ, for a proof of a sector
+//         that the statement does not have, and for one that claims another comm_r; all name the
+//         sector.
 Result<std::vector<PostSectorProof>> arrange_post_proofs(const PostStatement& statement,
                                                          std::vector<PostSectorProof> proofs);
 

@@ -301,6 +301,9 @@ TEST(PostVanillaCheck, ProofsAreArrangedByTheStatement) {
   other.sector = 0;
   expect("proof of sector 0", {g.proofs[0], g.proofs[1], g.proofs[2], other});
   other = g.proofs[1];
+  other.inclusion[6].path[2].siblings[1][30] ^= 1;
+  expect("sector 2 has two vanilla proofs that differ", {g.proofs[1], g.proofs[0], other});
+  other = g.proofs[1];
   other.comm_r[0] ^= 1;
   expect("sector 2: comm_r", {g.proofs[0], other, g.proofs[2]});
 }

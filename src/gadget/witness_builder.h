@@ -191,25 +191,29 @@ class WitnessBuilder {
   auto repeat(std::uint32_t count, std::string_view, Outside&&, Body&& body) {
     constexpr bool kReturns =
         !std::is_void_v<std::invoke_result_t<Body&, WitnessBuilder&, std::uint32_t>>;
-    std::vector<CompactWitness<Fr>> pieces(count);
+    std::vector<CompactWitness<Fr>> pieces(std::min<std::size_t>(count, kPiecesAtOnce));
     std::vector<Num> results(kReturns ? count : 0);
-    tasks_->parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        WitnessBuilder piece(*tasks_);
-        piece.witness_.inputs.clear();  // the constant one is the whole witness's
-        const auto number = static_cast<std::uint32_t>(i);
-        if constexpr (kReturns) {
-          results[i] = body(piece, number);
-        } else {
-          body(piece, number);
+    for (std::size_t first = 0; first < count; first += pieces.size()) {
+      pieces.resize(std::min(pieces.size(), count - first));
+      tasks_->parallel_for(pieces.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          WitnessBuilder piece(*tasks_);
+          piece.witness_.inputs.clear();  // the constant one is the whole witness's
+          const auto number = static_cast<std::uint32_t>(first + i);
+          if constexpr (kReturns) {
+            results[number] = body(piece, number);
+          } else {
+            body(piece, number);
+          }
+          piece.witness_.finish();
+          pieces[i] = std::move(piece.witness_);
         }
-        piece.witness_.finish();
-        pieces[i] = std::move(piece.witness_);
+      });
+      if (first == 0 && count > pieces.size()) make_room(pieces, count);
+      for (CompactWitness<Fr>& piece : pieces) {
+        witness_.append(piece);
+        piece = {};
       }
-    });
-    for (CompactWitness<Fr>& piece : pieces) {
-      witness_.append(piece);
-      piece = {};
     }
     if constexpr (kReturns) return results;
   }
@@ -220,7 +224,23 @@ class WitnessBuilder {
   }
 
  private:
+  // Built before they are joined: bounds what a circuit of thousands of large instances takes
+  // beside its witness.
+  static constexpr std::size_t kPiecesAtOnce = 64;
+
   Bit alloc_result(bool v) { return alloc_bit(v); }
+
+  // For `count` instances like these: all have as many auxiliaries, and about as many full scalars.
+  void make_room(const std::vector<CompactWitness<Fr>>& pieces, std::size_t count) {
+    std::size_t aux = 0, full = 0;
+    for (const auto& piece : pieces) {
+      aux += piece.num_aux();
+      full += piece.full_values().size();
+    }
+    const std::size_t rounds = count / pieces.size() + 1;
+    witness_.reserve(witness_.num_aux() + aux * rounds,
+                     witness_.full_values().size() + full * rounds);
+  }
 
   Tasks* tasks_;
   CompactWitness<Fr> witness_;

@@ -160,7 +160,7 @@ class PostCli(unittest.TestCase):
                                  ("spare", good + b"\0", "after the proofs of 1 sectors"),
                                  ("html", b"<html>not found</html>", "html"),
                                  ("list", b"[               ]", "no proofs"),
-                                 ("json", b'["AAAA", 7, 8, 9]', "item 0")]:
+                                 ("json", b'["AAAA", "AAAA"]', "item 0")]:
             result = self.expect(3, self.prove(*window, vanilla=[self.file(name, data)]), word,
                                  str(self.dir / name))
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)

@@ -1,3 +1,5 @@
+#include "cli/circom_files.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <filesystem>
 
 #include "base/mapped_file.h"
-#include "cli/circom_files.h"
 
 namespace cuzk::cli {
 

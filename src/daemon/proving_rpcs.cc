@@ -21,6 +21,8 @@ constexpr const char* kDeadlineMetadata = "cuzk-deadline-unix-ms";
 // Set to "1" beside a proof that was made under a key with which anyone can forge proofs.
 constexpr const char* kInsecureMetadata = "cuzk-insecure-dev";
 
+constexpr int kAwaitAttempts = 10;
+
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
 std::optional<engine::Priority> priority_of(v1::Priority priority) {
@@ -348,14 +350,21 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
 
   void await(AnswerReactor* reactor, const std::shared_ptr<Pending>& pending,
              const std::string& id) {
-    // A finished answer first: it may be older than this process and known to the journal alone.
-    const auto answer = context_.service.await(id, std::chrono::steady_clock::now());
-    if (answer && *answer) {
-      if (pending->claim()) reactor->answer(**answer, id);
-      return;
+    // A finished answer first: it may be older than this process and known to the journal alone. A
+    // job on its way from running to finished is for a moment in neither list; hence the
+    // repetition.
+    for (int attempt = 0; attempt < kAwaitAttempts; ++attempt) {
+      const auto answer = context_.service.await(
+          id, std::chrono::steady_clock::now() + attempt * std::chrono::milliseconds(20));
+      if (!answer) break;
+      if (*answer) {
+        if (pending->claim()) reactor->answer(**answer, id);
+        return;
+      }
+      if (const auto job = context_.service.job(id)) {
+        return watch_run(context_, reactor, pending, id, job->run);
+      }
     }
-    const auto job = answer ? context_.service.job(id) : std::nullopt;
-    if (job) return watch_run(context_, reactor, pending, id, job->run);
     if (pending->claim()) {
       reactor->Finish({grpc::StatusCode::NOT_FOUND, fmt::format("job not found: {}", id)});
     }

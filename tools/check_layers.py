@@ -13,6 +13,7 @@ LEVELS = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 CUDA_HEADER = re.compile(r"^(cuda|cub/|thrust/|nvtx)")
+WIRE_HEADER = re.compile(r"^(grpc|google/protobuf|httplib\.h|cuzk/v1/|cuzk/operations/)")
 
 
 def may_include_cuda(path: pathlib.Path) -> bool:
@@ -28,6 +29,12 @@ def problems_of(path: pathlib.Path, text: str):
         quote, target = match.groups()
         if CUDA_HEADER.match(target) and not may_include_cuda(path):
             yield f"{path}:{number}: CUDA header <{target}> outside gpu/, *_cuda* and .cuh files"
+        if WIRE_HEADER.match(target) and room != "daemon":
+            yield f"{path}:{number}: <{target}> outside daemon/, which alone knows gRPC and HTTP"
+        if target.endswith(".pb.h"):  # made from proto/ at build time
+            if room != "daemon":
+                yield f'{path}:{number}: generated "{target}" outside daemon/'
+            continue
         if quote != '"':
             continue
         other = target.split("/")[0]

@@ -1,9 +1,10 @@
 #include "daemon/operations_rpcs.h"
 
+#include <cuzk/operations/v1/operations.grpc.pb.h>
+
 #include <atomic>
 #include <condition_variable>
 
-#include "cuzk/operations/v1/operations.grpc.pb.h"
 #include "daemon/kinds.h"
 
 namespace cuzk::daemon {

@@ -1,11 +1,11 @@
 #include "daemon/proving_rpcs.h"
 
+#include <cuzk/v1/proving.grpc.pb.h>
 #include <grpcpp/alarm.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "cuzk/v1/proving.grpc.pb.h"
 #include "daemon/kinds.h"
 #include "daemon/metrics_text.h"
 

@@ -17,7 +17,7 @@ using device::DeviceXyzz;
 using device::u32;
 
 inline constexpr u32 kThreads = 128;
-inline constexpr u32 kMaxBlocks = 132 * 8;  // partial sums: a warp's each
+inline constexpr u32 kMaxBlocks = 132 * 6;  // two or three whole waves; a partial sum for each warp
 inline constexpr u32 kWarps = kThreads / 32;
 
 template <class F>

@@ -6,7 +6,7 @@ seconds=${1:-60}
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 cmake --preset fuzz >/dev/null
-cmake --build build/fuzz -j "$(nproc)"
+cmake --build build/fuzz -j "$(nproc)" --target fuzzers
 status=0
 for fuzzer in $(find build/fuzz/src -maxdepth 2 -type f -name '*_fuzzer' -perm -u+x | sort); do
   name=$(basename "$fuzzer")

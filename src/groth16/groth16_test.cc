@@ -402,13 +402,13 @@ TYPED_TEST(Groth16, KeysThatCanBeForgedAreRefused) {
 
   waste = this->secrets(14);
   waste.delta = Fr::one();
-  expect_insecure(vk_of(waste), "delta_g1 is the generator");
+  expect_insecure(vk_of(waste), "delta_g2 is the generator");
   waste = this->secrets(14);
   waste.alpha = Fr::one();
   expect_insecure(vk_of(waste), "alpha_g1 is the generator");
   waste = this->secrets(14);
   waste.beta = Fr::one();
-  expect_insecure(vk_of(waste), "beta_g1 is the generator");
+  expect_insecure(vk_of(waste), "beta_g2 is the generator");
   for (auto field : {&VerifyingKey<TypeParam>::alpha_g1, &VerifyingKey<TypeParam>::beta_g1,
                      &VerifyingKey<TypeParam>::delta_g1}) {
     auto vk = good;

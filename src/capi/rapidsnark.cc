@@ -224,8 +224,9 @@ CUZK_API int groth16_verify(const char* proof, const char* inputs, const char* v
   return guarded(message, VERIFIER_ERROR, [&]() -> Result<int> {
     cuzk_engine engine{std::shared_ptr<capi::EngineState>(&shared_engine(), [](auto*) {})};
     cuzk_error error{};
-    const cuzk_code code = cuzk_verify(&engine, verification_key, inputs, proof,
-                                       allow_insecure_key() ? unsigned{CUZK_KEY_ALLOW_INSECURE} : 0u, &error);
+    const cuzk_code code =
+        cuzk_verify(&engine, verification_key, inputs, proof,
+                    allow_insecure_key() ? unsigned{CUZK_KEY_ALLOW_INSECURE} : 0u, &error);
     capi::copy_text(error.message, message.text, message.size);
     if (code == CUZK_OK) return VERIFIER_VALID_PROOF;
     return code == CUZK_PROOF_INVALID ? VERIFIER_INVALID_PROOF : VERIFIER_ERROR;

@@ -8,20 +8,20 @@
 
 static int failures = 0;
 
-#define EXPECT(condition)                                                      \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);  \
-      ++failures;                                                              \
-    }                                                                          \
+#define EXPECT(condition)                                                     \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures;                                                             \
+    }                                                                         \
   } while (0)
 
 typedef struct bytes {
-  char *data; /* with a NUL after the last byte */
+  char* data; /* with a NUL after the last byte */
   size_t size;
 } bytes;
 
-static void path_of(char *out, size_t out_size, const char *directory, const char *name) {
+static void path_of(char* out, size_t out_size, const char* directory, const char* name) {
   const int length = snprintf(out, out_size, "%s/%s", directory, name);
   if (length < 0 || (size_t)length >= out_size) {
     fprintf(stderr, "too long a path: %s\n", directory);
@@ -29,10 +29,10 @@ static void path_of(char *out, size_t out_size, const char *directory, const cha
   }
 }
 
-static bytes read_bytes(const char *directory, const char *name) {
+static bytes read_bytes(const char* directory, const char* name) {
   char path[4096];
   bytes out = {NULL, 0};
-  FILE *file;
+  FILE* file;
   long size;
   path_of(path, sizeof path, directory, name);
   file = fopen(path, "rb");

@@ -105,7 +105,10 @@ class Client:
              "PreloadSRS": ("CircuitId", "Preloaded"), "EvictSRS": ("CircuitId", "Evicted")}
 
     def __init__(self, address, credentials=None, token=None, options=()):
-        options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1), *options]
+        # A daemon that was started anew listens on the path of the one before: without a pool of its
+        # own a channel would inherit the connection that just broke.
+        options = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1),
+                   ("grpc.use_local_subchannel_pool", 1), *options]
         self.channel = (grpc.secure_channel(address, credentials, options) if credentials
                         else grpc.insecure_channel(address, options))
         self.metadata = [("authorization", "Bearer " + token)] if token else None

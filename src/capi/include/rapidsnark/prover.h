@@ -20,45 +20,43 @@ extern "C" {
 #define PROVER_INVALID_WITNESS_LENGTH 0x3
 
 /* Bytes, NUL included, that public signals of this key may take as JSON. */
-int groth16_public_size_for_zkey_buf(const void *zkey_buffer, unsigned long long zkey_size,
-                                     unsigned long long *public_size, char *error_msg,
+int groth16_public_size_for_zkey_buf(const void* zkey_buffer, unsigned long long zkey_size,
+                                     unsigned long long* public_size, char* error_msg,
                                      unsigned long long error_msg_maxsize);
-int groth16_public_size_for_zkey_file(const char *zkey_fname, unsigned long long *public_size,
-                                      char *error_msg, unsigned long long error_msg_maxsize);
+int groth16_public_size_for_zkey_file(const char* zkey_fname, unsigned long long* public_size,
+                                      char* error_msg, unsigned long long error_msg_maxsize);
 
 /* Bytes, NUL included, that a proof may take as JSON, on either curve. */
-void groth16_proof_size(unsigned long long *proof_size);
+void groth16_proof_size(unsigned long long* proof_size);
 
 /* zkey_buffer is borrowed until groth16_prover_destroy. */
-int groth16_prover_create(void **prover_object, const void *zkey_buffer,
-                          unsigned long long zkey_size, char *error_msg,
+int groth16_prover_create(void** prover_object, const void* zkey_buffer,
+                          unsigned long long zkey_size, char* error_msg,
                           unsigned long long error_msg_maxsize);
-int groth16_prover_create_zkey_file(void **prover_object, const char *zkey_file_path,
-                                    char *error_msg, unsigned long long error_msg_maxsize);
+int groth16_prover_create_zkey_file(void** prover_object, const char* zkey_file_path,
+                                    char* error_msg, unsigned long long error_msg_maxsize);
 
 /* In: *proof_size and *public_size are the buffers' sizes. PROVER_OK: the texts with their NUL are
  * there, the sizes are theirs without it. PROVER_ERROR_SHORT_BUFFER: nothing was written, the sizes
  * are what is needed, NUL included. PROVER_INVALID_WITNESS_LENGTH: the witness is for another
  * circuit. */
-int groth16_prover_prove(void *prover_object, const void *wtns_buffer,
-                         unsigned long long wtns_size, char *proof_buffer,
-                         unsigned long long *proof_size, char *public_buffer,
-                         unsigned long long *public_size, char *error_msg,
+int groth16_prover_prove(void* prover_object, const void* wtns_buffer, unsigned long long wtns_size,
+                         char* proof_buffer, unsigned long long* proof_size, char* public_buffer,
+                         unsigned long long* public_size, char* error_msg,
                          unsigned long long error_msg_maxsize);
 
 /* Destroying NULL does nothing. */
-void groth16_prover_destroy(void *prover_object);
+void groth16_prover_destroy(void* prover_object);
 
 /* create, prove and destroy in one call. */
-int groth16_prover(const void *zkey_buffer, unsigned long long zkey_size, const void *wtns_buffer,
-                   unsigned long long wtns_size, char *proof_buffer,
-                   unsigned long long *proof_size, char *public_buffer,
-                   unsigned long long *public_size, char *error_msg,
+int groth16_prover(const void* zkey_buffer, unsigned long long zkey_size, const void* wtns_buffer,
+                   unsigned long long wtns_size, char* proof_buffer, unsigned long long* proof_size,
+                   char* public_buffer, unsigned long long* public_size, char* error_msg,
                    unsigned long long error_msg_maxsize);
-int groth16_prover_zkey_file(const char *zkey_file_path, const void *wtns_buffer,
-                             unsigned long long wtns_size, char *proof_buffer,
-                             unsigned long long *proof_size, char *public_buffer,
-                             unsigned long long *public_size, char *error_msg,
+int groth16_prover_zkey_file(const char* zkey_file_path, const void* wtns_buffer,
+                             unsigned long long wtns_size, char* proof_buffer,
+                             unsigned long long* proof_size, char* public_buffer,
+                             unsigned long long* public_size, char* error_msg,
                              unsigned long long error_msg_maxsize);
 
 #ifdef __cplusplus

@@ -45,6 +45,7 @@ Status use_device(int index) { return check_cuda(cudaSetDevice(index), "choosing
 
 namespace runtime {
 
+// Asks the whole device: only when a card is opened, before its arena is taken.
 Result<std::size_t> free_bytes_at_start() {
   std::size_t free = 0, total = 0;
   CUZK_TRY_VOID(check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory"));

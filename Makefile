@@ -1,6 +1,8 @@
 # The two commands of the README, and the ones developers use. Each is one intent; cmake --preset does the work.
 BUILD ?= build/release
 JOBS ?= $(shell nproc)
+# Tests that run beside each other: each has two threads and up to 3 GiB of its own.
+TEST_JOBS ?= 2
 DEMO ?= build/demo
 
 .PHONY: help demo test build deps bench format check-format asan fuzz clean
@@ -27,7 +29,7 @@ demo:
 	tools/demo.sh $(DEMO)
 
 test: build
-	ctest --test-dir build/release --output-on-failure -LE 'gpu|slow'
+	ctest --test-dir build/release -j $(TEST_JOBS) --output-on-failure -LE 'gpu|slow'
 	tools/run_fuzzers.sh 5
 
 bench: build
@@ -36,7 +38,7 @@ bench: build
 asan: deps
 	cmake --preset asan
 	cmake --build build/asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -LE 'gpu|slow'
+	ctest --test-dir build/asan -j $(TEST_JOBS) --output-on-failure -LE 'gpu|slow'
 
 fuzz: deps
 	tools/run_fuzzers.sh 60

@@ -10,6 +10,7 @@
 #include "cli/bench_gen_post.h"
 #include "cli/bench_partition.h"
 #include "cli/command.h"
+#include "cli/describe.h"
 #include "filecoin/sparse_sector.h"
 #include "format/c1.h"
 
@@ -76,6 +77,7 @@ int run_bench_main(int argc, char** argv) {
   add_gen_vanilla(app, run);
   add_gen_post(app, run);
   add_bench_partition(app, run);
+  if (describe_if_asked(app, argc, argv)) return kOk;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

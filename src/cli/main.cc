@@ -6,6 +6,7 @@
 
 #include "cli/circom_command.h"
 #include "cli/command.h"
+#include "cli/describe.h"
 
 namespace cuzk::cli {
 namespace {
@@ -47,6 +48,7 @@ int run_main(int argc, char** argv) {
 #else
   app.require_subcommand(1);
 #endif
+  if (describe_if_asked(app, argc, argv)) return kOk;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -25,6 +25,10 @@ if(CUZK_TESTS)
         $<TARGET_FILE:cuzk> $<TARGET_FILE:cuzk-prover> ${CMAKE_SOURCE_DIR}/testdata
         ${CMAKE_SOURCE_DIR}/../shared/inputs/circom/made)
     set_tests_properties(circom_snarkjs_test PROPERTIES LABELS npm SKIP_RETURN_CODE 77)
+    # Ceremonies' keys from npm packages; skipped where they are not there.
+    add_test(NAME npm_keys_test COMMAND ${CUZK_NODE} ${CMAKE_CURRENT_SOURCE_DIR}/npm_keys_test.js
+      $<TARGET_FILE:cuzk>)
+    set_tests_properties(npm_keys_test PROPERTIES LABELS npm SKIP_RETURN_CODE 77)
     add_test(NAME node_example_test COMMAND ${CUZK_NODE} ${CMAKE_SOURCE_DIR}/examples/node/test.mjs
       $<TARGET_FILE:cuzk> ${CMAKE_SOURCE_DIR}/testdata/circom)
   endif()

@@ -101,6 +101,28 @@ bool Scheduler::Impl::ended_as_unfit(Job& job) {
   return true;
 }
 
+bool Scheduler::Impl::start_measure(Circuit& c, Job* job, const std::vector<CircuitId>& keep) {
+  const bool critical = job && job->critical();
+  const auto id = static_cast<CircuitId>(&c - circuits.data());
+  const std::size_t limit = memory.limit(critical);
+  const std::size_t needed = pinned_beside(id) + c.measure_bytes;
+  if (needed > limit) {
+    if (job) {
+      stop(*job, EndReason::kDoesNotFit, needed + (critical ? 0 : memory.reserve()),
+           limits.memory_bytes);
+    }
+    return false;
+  }
+  const std::size_t would_hold = memory.held_with({c.measure_bytes, 0, 0});
+  if (would_hold > limit) {
+    make_room(would_hold - limit, keep, false);
+    return false;
+  }
+  memory.circuits.add(c.measure_bytes);
+  c.residency = Residency::kMeasuring;
+  return true;
+}
+
 bool Scheduler::Impl::someone_eligible(const Circuit& circuit) const {
   return !eligible(circuit, Partition{}).empty();
 }
@@ -225,8 +247,8 @@ std::optional<LoadTask> Scheduler::next_load(bool critical_only) {
     const CircuitId id = job->circuit;
     Impl::Circuit& c = s.circuits[id];
     if (c.residency == Residency::kUnknown) {
-      c.residency = Residency::kMeasuring;
-      return LoadTask{LoadAction::kMeasure, id};
+      if (s.start_measure(c, job, keep)) return LoadTask{LoadAction::kMeasure, id};
+      if (auto task = eviction()) return task;
     }
     if (!c.measured || s.ended_as_unfit(*job)) continue;
     keep.push_back(id);
@@ -250,8 +272,8 @@ std::optional<LoadTask> Scheduler::next_load(bool critical_only) {
     Impl::Circuit& c = s.circuits[id];
     if (!c.wanted) continue;
     if (c.residency == Residency::kUnknown) {
-      c.residency = Residency::kMeasuring;
-      return LoadTask{LoadAction::kMeasure, id};
+      if (s.start_measure(c, nullptr, keep)) return LoadTask{LoadAction::kMeasure, id};
+      if (auto task = eviction()) return task;
     }
     if (c.residency != Residency::kCold || refused_want(id)) continue;
     claims.circuit_bytes += c.cost.resident_bytes;
@@ -274,6 +296,10 @@ std::optional<Task> Scheduler::next_synthesis(bool critical_only) {
   for (Impl::Job* job : s.ranked(true)) {
     if (critical_only && !job->critical()) break;
     const Impl::Circuit& c = s.circuits[job->circuit];
+    if (c.residency == Residency::kUnknown) {
+      if (s.strict(*job)) claims.circuit_bytes += c.measure_bytes;
+      bypassed.push_back(job);
+    }
     if (!c.measured || s.ended_as_unfit(*job)) continue;
     if (!job->critical() && s.ahead_of_prove(s.rank_class(*job)) >= s.limits.synthesis_ahead) break;
     keep.push_back(job->circuit);
@@ -305,6 +331,7 @@ bool Scheduler::Impl::prove_fits(const Job& job, const Partition& p, const Prove
   if (limits.pinned_bytes && pinned_leased.value() + cost.pinned_bytes > limits.pinned_bytes) {
     return false;
   }
+  if (d.spec.at_once && d.running.value() >= d.spec.at_once) return false;
   return !d.spec.memory_bytes || d.leased.value() + cost.device_bytes <= d.spec.memory_bytes;
 }
 
@@ -349,6 +376,7 @@ std::optional<Task> Scheduler::next_prove(DeviceId id) {
   s.memory.proves.add(cost.host_bytes);
   s.pinned_leased.add(cost.pinned_bytes);
   device.leased.add(cost.device_bytes);
+  device.running.add(1);
   s.proves_running.add(1);
   p.leased = true;
   p.device = id;

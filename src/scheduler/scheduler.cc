@@ -95,6 +95,7 @@ void Scheduler::Impl::release_prove(Job& j, Partition& p) {
   memory.proves.subtract(cost.host_bytes);
   pinned_leased.subtract(cost.pinned_bytes);
   devices[p.device].leased.subtract(cost.device_bytes);
+  devices[p.device].running.subtract(1);
   proves_running.subtract(1);
   p.leased = false;
 }
@@ -275,10 +276,16 @@ void Scheduler::parsed(JobId id, const std::string& circuit, std::uint32_t parti
   if (s.circuits[job.circuit].measured) s.ended_as_unfit(job);
 }
 
+void Scheduler::expect(const std::string& circuit, std::size_t measure_bytes) {
+  Impl::Circuit& c = impl_->circuits[impl_->circuit_id(circuit)];
+  if (c.residency != Residency::kMeasuring) c.measure_bytes = measure_bytes;
+}
+
 void Scheduler::measured(CircuitId id, const CircuitCost& cost) {
   Impl& s = *impl_;
   Impl::Circuit& c = s.circuits[id];
   CUZK_CHECK(c.residency == Residency::kMeasuring);
+  s.memory.circuits.subtract(c.measure_bytes);
   CUZK_CHECK(cost.prove.size() == s.devices.size() && cost.witness_bytes <= cost.synthesis_bytes);
   c.cost = cost;
   c.measured = true;
@@ -287,7 +294,7 @@ void Scheduler::measured(CircuitId id, const CircuitCost& cost) {
   c.prove_floor = 0;
   for (DeviceId d = 0; d < s.devices.size(); ++d) {
     const std::size_t own = s.devices[d].spec.memory_bytes;
-    c.possible[d] = (!own || cost.prove[d].device_bytes <= own) &&
+    c.possible[d] = cost.prove[d].possible && (!own || cost.prove[d].device_bytes <= own) &&
                     (!s.limits.pinned_bytes || cost.prove[d].pinned_bytes <= s.limits.pinned_bytes);
     if (c.possible[d]) c.prove_floor = std::max(c.prove_floor, cost.prove[d].host_bytes);
   }
@@ -312,7 +319,8 @@ void Scheduler::load_failed(CircuitId id) {
   Impl& s = *impl_;
   Impl::Circuit& c = s.circuits[id];
   CUZK_CHECK(c.residency == Residency::kMeasuring || c.residency == Residency::kLoading);
-  if (c.residency == Residency::kLoading) s.memory.circuits.subtract(c.cost.resident_bytes);
+  s.memory.circuits.subtract(c.residency == Residency::kLoading ? c.cost.resident_bytes
+                                                                : c.measure_bytes);
   c.residency = Residency::kUnknown;
   c.measured = false;
   c.wanted = c.pinned = false;
@@ -383,8 +391,8 @@ CircuitId Scheduler::want(const std::string& circuit, bool pinned) {
 std::optional<Ended> Scheduler::refused_want(CircuitId id) const {
   const Impl& s = *impl_;
   const Impl::Circuit& c = s.circuits[id];
-  if (!c.measured) return std::nullopt;
-  const std::size_t needed = s.pinned_beside(id) + c.cost.resident_bytes;
+  const std::size_t needed =
+      s.pinned_beside(id) + (c.measured ? c.cost.resident_bytes : c.measure_bytes);
   if (needed <= s.memory.limit(false)) return std::nullopt;
   return Ended{0, EndReason::kDoesNotFit, needed + s.memory.reserve(), s.limits.memory_bytes};
 }

@@ -16,6 +16,7 @@
 //
 // Memory: what is held never exceeds the limit:
 //     circuits in memory + witnesses + max(what proves hold, the largest prove of those admitted)
+//   (a circuit that is being measured counts with what that may take).
 //   A partition is admitted to synthesis only when its witness fits beside room for the largest
 //   prove among those admitted; so whoever is admitted can always end, one after the other if need
 //   be, and no two can wait for each other. Work that is not CRITICAL leaves the reserve free. Idle
@@ -52,6 +53,7 @@ struct ProveCost {
   std::size_t host_bytes = 0;
   std::size_t pinned_bytes = 0;
   std::size_t device_bytes = 0;
+  bool possible = true;  // false: never on this device
 };
 
 struct CircuitCost {
@@ -64,6 +66,7 @@ struct CircuitCost {
 struct DeviceSpec {
   bool fallback = false;         // only when every other device failed, or there is no other
   std::size_t memory_bytes = 0;  // of its own; 0: not limited here
+  unsigned at_once = 0;          // partitions between start and their end on it; 0: not limited
 };
 
 struct Limits {
@@ -173,6 +176,9 @@ class Scheduler {
   // The parsed form is gone (all partitions are synthesized): done by itself; and for failed parses
   // by fail().
 
+  // What measuring the circuit takes at most, for its compilation: leased while that lasts, before
+  // the circuit's own sizes are known. 0 until it is told.
+  void expect(const std::string& circuit, std::size_t measure_bytes);
   std::optional<LoadTask> next_load(bool critical_only = false);
   void measured(CircuitId circuit, const CircuitCost& cost);
   void loaded(CircuitId circuit);

@@ -58,6 +58,10 @@ class Simulation {
     limits_.batch_limit = roll(6);
     limits_.aging_limit = 10 + roll(30);
     scheduler_.emplace(limits_, devices_);
+    // Compiling some of them takes memory before their sizes are known.
+    for (std::size_t i = 0; i < circuits; ++i) {
+      if (roll(2)) scheduler_->expect("circuit " + std::to_string(i), roll(2500));
+    }
     workers_ = {1 + roll(2), 1 + roll(2), 1 + roll(3), 1 + roll(2)};
   }
 

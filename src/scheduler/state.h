@@ -81,10 +81,11 @@ struct Circuit {
   Residency residency = Residency::kUnknown;
   CircuitCost cost;
   bool measured = false;
-  std::size_t prove_floor = 0;  // the largest host share of a prove on a possible device
-  std::vector<bool> possible;   // devices whose memory suffices
-  std::size_t in_use = 0;       // admitted partitions
-  bool wanted = false;          // without a job
+  std::size_t measure_bytes = 0;  // leased while it is measured
+  std::size_t prove_floor = 0;    // the largest host share of a prove on a possible device
+  std::vector<bool> possible;     // devices whose memory suffices
+  std::size_t in_use = 0;         // admitted partitions
+  bool wanted = false;            // without a job
   bool pinned = false;
   bool evict_given_out = false;
   std::uint64_t last_use = 0;
@@ -99,6 +100,7 @@ struct Device {
   DeviceSpec spec;
   bool quarantined = false;
   Sum leased;
+  Sum running;  // partitions that hold a lease
   std::uint64_t verified = 0;
   std::uint64_t invalid = 0;
   std::uint64_t faults = 0;
@@ -138,6 +140,9 @@ struct Scheduler::Impl {
   Demand demand(const Job& job) const;
   // Ends the job when even an idle machine could not admit it.
   bool ended_as_unfit(Job& job);
+  // The lease is taken when there is room, or room is made. Ends the job, or gives the wish up,
+  // when an idle machine could not do it.
+  bool start_measure(Circuit& circuit, Job* job, const std::vector<CircuitId>& keep);
   std::size_t pinned_beside(CircuitId circuit) const;
   std::vector<DeviceId> eligible(const Circuit& circuit, const Partition& partition) const;
   bool someone_eligible(const Circuit& circuit) const;

@@ -124,6 +124,7 @@ void Scheduler::check() const {
     const Impl::Circuit& c = s.circuits[id];
     CUZK_CHECK(c.in_use == sum.in_use[id]);
     if (c.in_memory()) sum.circuits += c.cost.resident_bytes;
+    if (c.residency == Residency::kMeasuring) sum.circuits += c.measure_bytes;
   }
   CUZK_CHECK(sum.parse == s.parse_leased.value() && sum.parse <= s.limits.parse_bytes);
   CUZK_CHECK(sum.witnesses == s.memory.witnesses.value());

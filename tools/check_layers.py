@@ -9,7 +9,7 @@ import sys
 LEVELS = {
     "base": 0, "gpu": 1, "field": 2, "scheduler": 2, "curve": 3, "ntt": 3, "msm": 4, "r1cs": 4,
     "groth16": 5, "gadget": 5, "aggregate": 6, "filecoin": 6, "circom": 6, "format": 7, "engine": 8,
-    "capi": 9, "daemon": 9, "cli": 10,
+    "capi": 9, "bench": 9, "daemon": 9, "cli": 10,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 CUDA_HEADER = re.compile(r"^(cuda|cub/|thrust/|nvtx)")

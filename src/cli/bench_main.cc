@@ -1,4 +1,4 @@
-// The program `cuzk-bench`: inputs for benchmarks and tests.
+// The program `cuzk-bench`: inputs for benchmarks and tests, and loads for the proving service.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -6,6 +6,10 @@
 #include <memory>
 
 #include "base/mapped_file.h"
+#ifdef CUZK_DAEMON
+#include "cli/bench_ask.h"
+#include "cli/bench_load.h"
+#endif
 #include "cli/bench_gen.h"
 #include "cli/bench_gen_post.h"
 #include "cli/bench_partition.h"
@@ -54,7 +58,7 @@ Result<ExitCode> gen_c1(const GenC1Options& o) {
 }
 
 int run_bench_main(int argc, char** argv) {
-  CLI::App app{"cuzk-bench makes inputs to measure and test with."};
+  CLI::App app{"cuzk-bench makes inputs to measure and test with, and measures."};
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("cuzk-bench ") + CUZK_VERSION);
   Runner run;
@@ -77,6 +81,13 @@ int run_bench_main(int argc, char** argv) {
   add_gen_vanilla(app, run);
   add_gen_post(app, run);
   add_bench_partition(app, run);
+#ifdef CUZK_DAEMON
+  DaemonAddress address;
+  address.add(app);
+  add_bench_load(app, address, run);
+  add_bench_sweep(app, address, run);
+  add_bench_ask(app, address, run);
+#endif
   if (describe_if_asked(app, argc, argv)) return kOk;
   try {
     app.parse(argc, argv);

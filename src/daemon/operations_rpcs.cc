@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <nlohmann/json.hpp>
 
 #include "daemon/kinds.h"
+#include "daemon/status_json.h"
 
 namespace cuzk::daemon {
 
@@ -191,6 +193,19 @@ class OperationsService final : public wire::Operations::CallbackService {
   Reactor* GetTrace(Call* call, const wire::GetTraceRequest*, wire::Trace* response) override {
     return answer(call, Role::kRead, "GetTrace", [&](const Caller&) {
       response->set_chrome_trace_json(context_.service.trace_json());
+      return grpc::Status::OK;
+    });
+  }
+
+  Reactor* GetSnapshot(Call* call, const wire::GetSnapshotRequest* request,
+                       wire::Snapshot* response) override {
+    return answer(call, Role::kRead, "GetSnapshot", [&](const Caller&) {
+      const engine::ServiceMetrics metrics = context_.service.metrics();
+      response->set_status_json(json_text(status_json(metrics, context_.version)));
+      if (request->has_spans_after_us()) {
+        response->set_spans_json(json_text(spans_json(
+            context_.service.spans(request->spans_after_us()), metrics.status.uptime_us)));
+      }
       return grpc::Status::OK;
     });
   }

@@ -1,6 +1,10 @@
 #include "daemon/status_json.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "daemon/kinds.h"
@@ -258,6 +262,17 @@ json memory_json(const engine::MemoryStatus& m) {
           {"pinned_leased_bytes", m.pinned_leased_bytes}};
 }
 
+// What the system says this process holds, beside what the budget plans.
+json process_json() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0, resident = 0;
+  file >> pages >> resident;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return {{"resident_bytes", resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))},
+          {"peak_resident_bytes", static_cast<std::size_t>(usage.ru_maxrss) * 1024}};
+}
+
 void add_jobs(json& out, const ServiceStatus& s) {
   out["jobs"] = json::array();
   for (const JobStatus& job : s.jobs) out["jobs"].push_back(job_json(job, s.uptime_us));
@@ -283,6 +298,7 @@ json status_json(const engine::ServiceMetrics& metrics, const std::string& versi
               {"uptime_secs", seconds(s.uptime_us)},
               {"uptime_us", s.uptime_us},
               {"memory", memory_json(s.memory)},
+              {"process", process_json()},
               {"synthesis", {{"max_concurrent", synthesis_workers}, {"active", synthesizing}}},
               {"pipelines", pipelines_json(s)},
               {"gpu_workers", gpu_workers_json(s)},

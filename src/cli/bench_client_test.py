@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""cuzk-bench against a live daemon and against a service in its own process.
+
+bench_client_test.py CUZK TESTDATA KEYS [--prove]: with --prove only the test that proves a real
+sector, under the development key in the folder KEYS, which is made where it is missing.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+CUZK = pathlib.Path(sys.argv[1]).resolve()
+BENCH = CUZK.parent / "cuzk-bench"
+TESTDATA, KEYS = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+PROVE = "--prove" in sys.argv[4:]
+C1 = TESTDATA / "filecoin/c1/porep_2kib_v1_1.c1.json"
+INPUTS = json.loads((TESTDATA / "filecoin/c1/porep_2kib_v1_1.inputs.json").read_text())
+POREP = ["-t", "porep", "--c1", C1, "--sector-num", INPUTS["sector_id"]]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cuzk-bench-"))
+        self.addCleanup(shutil.rmtree, self.dir, True)
+
+    def bench(self, *arguments, code=0, words=(), timeout=300, environment=None):
+        clean = {k: v for k, v in os.environ.items() if k not in ("CUZK_ADDR", "CUZK_TOKEN")}
+        done = subprocess.run([BENCH, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                              env={**clean, **(environment or {})})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for word in words:
+            self.assertIn(word, done.stdout + done.stderr)
+        return done
+
+    def local(self, *arguments, **options):
+        """A service without keys, in the bench's own process: every proof fails at once."""
+        return self.bench(*arguments, "--local", "--params", self.dir / "params", "--cache-dir",
+                          self.dir / "circuits", "--memory", "2GiB", "--threads", 1, **options)
+
+    def daemon(self, config=""):
+        file = self.dir / "cuzk.toml"
+        file.write_text(f"""
+[daemon]
+listen = "unix://{self.dir}/cuzk.sock"
+[srs]
+param_cache = "{KEYS if PROVE else self.dir / 'params'}"
+circuit_cache = "{self.dir / 'circuits'}"
+insecure_dev = true
+make_dev_keys = {"true" if PROVE else "false"}
+[jobs]
+journal = "none"
+{config}""")
+        log = (self.dir / "log").open("w")
+        process = subprocess.Popen([CUZK, "serve", "--config", file], stderr=log)
+        self.addCleanup(log.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        address = f"unix://{self.dir}/cuzk.sock"
+        for _ in range(100):
+            if (self.dir / "cuzk.sock").exists():
+                break
+            subprocess.run(["sleep", "0.1"], check=True)
+        return address
+
+    def picture(self, file):
+        root = xml.parse(file).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        return " ".join(root.itertext())
+
+
+class Commands(Case):
+    """Everything but a proof."""
+
+    def test_a_daemon_is_asked(self):
+        address = self.daemon()
+        self.bench("-a", address, "status", words=["=== cuzk daemon status ===", "proofs completed: 0",
+                                                   "GPUs:", "role admin"])
+        status = json.loads(self.bench("status", "--json", "-a", address).stdout)
+        self.assertEqual(status["proofs_failed"], 0)
+        self.assertGreater(status["status"]["memory"]["total_bytes"], 0)
+        self.assertGreater(status["status"]["process"]["resident_bytes"], 1 << 20)
+        self.bench("--addr", address, "metrics", words=["cuzk_proofs_completed_total 0"])
+        self.bench("-a", address, "preload", "-c", "porep-9g", code=2, words=["porep-32g"])
+        self.bench("-a", address, "preload", "-c", "porep-2k", code=3, words=["PreloadSRS RPC failed"])
+        self.bench("status", environment={"CUZK_ADDR": address}, words=["uptime:"])
+
+    def test_a_failed_proof_is_told_and_counts(self):
+        address = self.daemon()
+        self.bench("-a", address, "single", *POREP, code=1,
+                   words=["=== Proof Result ===", "status:    FAILED", "job_id:", "error:"])
+        self.bench("-a", address, "single", *POREP, "--failed-is-ok", words=["status:    FAILED"])
+        done = self.bench("-a", address, "batch", *POREP, "-c", 3, "-j", 2, code=1,
+                          words=["=== Batch Benchmark ===", "concurrency: 2", "=== Batch Summary ===", "completed:     0",
+                                 "failed:        3"])
+        self.assertEqual(len(re.findall(r"^  \[\d/3\] FAILED — [\d.]+s \(prove=0 ms, queue=\d+ ms\)", done.stdout, re.M)), 3)
+        document = json.loads(self.bench("-a", address, "batch", *POREP, "-c", 2, "--json", code=1).stdout)
+        self.assertEqual((document["schema"], document["ok"], document["jobs"]["failed"]), ("cuzk-bench/1", False, 2))
+        self.assertIn("insecure-dev", document["proofs"][0]["error"])
+        status = json.loads(self.bench("status", "--json", "-a", address).stdout)
+        self.assertEqual(status["proofs_failed"], 7)
+
+    def test_stress_follows_its_seed(self):
+        documents = []
+        for _ in range(2):
+            file = self.dir / "stress.json"
+            self.local("stress", *POREP, "--rate", 40, "--duration", "1s", "--seed", 7, "--cancel", 0.2,
+                       "--priorities", "critical=1", "--priorities", "normal=3", "--json-file", file, code=1,
+                       words=["=== Stress Benchmark ===", "=== Stress Summary ===", "seed:        7"])
+            documents.append(json.loads(file.read_text()))
+        for key in ("due_ms", "cancel_asked"):
+            self.assertEqual(*[[proof[key] for proof in d["proofs"]] for d in documents])
+        self.assertGreater(len(documents[0]["proofs"]), 15)
+        self.assertIn(True, [proof["cancel_asked"] for proof in documents[0]["proofs"]])
+
+    def test_no_daemon_wrong_address_wrong_file(self):
+        nobody = f"unix://{self.dir}/nobody.sock"
+        self.bench("-a", nobody, "status", code=3, words=[nobody, "no daemon answers there"])
+        self.bench("-a", "http://127.0.0.1:1", "status", code=3, words=["127.0.0.1:1", "no daemon"])
+        self.bench("-a", "nowhere", "status", code=2, words=["--addr", "nowhere"])
+        self.bench("-a", nobody, "single", "-t", "porep", code=2, words=["--c1 required for PoRep proof type"])
+        self.bench("-a", nobody, "single", "-t", "wpost", code=2,
+                   words=["--vanilla required for PoSt/SnapDeals proof types"])
+        self.bench("-a", nobody, "single", "-t", "sealing", "--c1", C1, code=2,
+                   words=["unknown proof type: sealing. Use: porep, snap, wpost, winning"])
+        self.bench("-a", nobody, "batch", "-t", "PoRep", "--c1", self.dir / "absent", code=3, words=["absent"])
+        self.bench("-a", nobody, "batch", "--input", self.dir, code=3, words=["statement.json"])
+        self.bench("-a", nobody, "stress", *POREP, code=2, words=["--duration or --count"])
+        self.bench("-a", nobody, "stress", "--mix", "x", "-c", 1, code=2, words=["NAME=NUMBER"])
+        self.bench("sweep", *POREP, "--sweep-workers", "1,2", code=2, words=["--local"])
+        self.bench("single", *POREP, "--local", "--set", "memory.totl=1", code=2, words=["memory.totl"])
+        self.bench("single", *POREP, "--priority", "urgent", code=2, words=["critical"])
+        # Too small a budget for the request to be read is a refusal with the size needed.
+        self.bench("single", *POREP, "--local", "--memory", "1MiB", code=5, words=["MiB"])
+
+    def test_tokens_are_shown(self):
+        tokens = self.dir / "tokens"
+        tokens.write_text("reader read token-of-reader-123\n")
+        tokens.chmod(0o600)
+        address = self.daemon(f'[auth]\ntokens_file = "{tokens}"\nunix_role = "none"\n')
+        shown = self.dir / "shown"
+        shown.write_text("token-of-reader-123\n")
+        self.bench("-a", address, "status", code=2, words=["no role"])
+        self.bench("-a", address, "--token", "token-of-reader-123", "status", words=["you are reader, role read"])
+        self.bench("-a", address, "--token-file", shown, "status", words=["role read"])
+        self.bench("-a", address, "--token-file", shown, "single", *POREP, code=2, words=["submit"])
+
+    def test_an_interrupt_ends_the_run(self):
+        process = subprocess.Popen([BENCH, *map(str, ["stress", *POREP, "--rate", 5, "--duration", "60s", "--local",
+                                                      "--params", self.dir, "--cache-dir", self.dir])],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            if "[1/" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=60)[0]
+        self.assertIn("=== Stress Summary ===", out)
+        self.assertEqual(process.returncode, 5)
+
+
+class Proofs(Case):
+    """A real sector of 2 KiB, proved twice by a daemon that the bench watches."""
+
+    def test_a_batch_that_is_watched_verified_and_drawn(self):
+        address = self.daemon()
+        document, timeline = self.dir / "run.json", self.dir / "run.svg"
+        done = self.bench("-a", address, "batch", *POREP, "-c", 2, "-j", 2, "--verify", "--params", KEYS,
+                          "--insecure-dev", "--json-file", document, "--timeline-svg", timeline, timeout=900,
+                          words=["verified:      2 of 2 here", "verdict:", "bounds this run", "INSECURE"])
+        self.assertEqual(len(re.findall(r"^  \[\d/2\] COMPLETED — ", done.stdout, re.M)), 2)
+        run = json.loads(document.read_text())
+        self.assertEqual((run["ok"], run["jobs"]["verified"]), (True, 2))
+        self.assertTrue(all(p["proof_bytes"] == 192 and p["prove_ms"] > 0 for p in run["proofs"]))
+        self.assertGreater(run["memory"]["peak_reserved_bytes"], 1 << 30)
+        self.assertLess(run["memory"]["peak_reserved_bytes"], run["memory"]["limit_bytes"])
+        self.assertGreater(run["memory"]["peak_resident_bytes"], 1 << 30)
+        verdict = run["verdict"]
+        self.assertAlmostEqual(sum(verdict["shares"].values()), 1, places=6)
+        self.assertGreater(verdict["shares"]["device_compute"], 0.2)
+        self.assertEqual(verdict["jobs_without_spans"], 0)
+        # The second's synthesis lies under the first's proof.
+        self.assertGreater(verdict["synthesis_under_proving"], 0)
+        text = self.picture(timeline)
+        for word in ("waits for memory", "synthesis 0", "cpu 0", "finish 0", "#1 prove", "#2 prove", "sum over h"):
+            self.assertIn(word, text)
+
+
+if __name__ == "__main__":
+    case = Proofs if PROVE else Commands
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    sys.exit(not unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful())

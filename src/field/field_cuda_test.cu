@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "field/fp_cuda.cuh"
+#include "field/fp_inverse_cuda.cuh"
 #include "gpu/launch_cuda.h"
 #include "gpu/owners.h"
 
 namespace cuzk {
 namespace {
 
-inline constexpr int kOperations = 6;
+inline constexpr int kOperations = 7;
 
 template <class F>
 __global__ void all_operations(const F* a, const F* b, F* out, int count) {
@@ -24,6 +24,7 @@ __global__ void all_operations(const F* a, const F* b, F* out, int count) {
   r[3] = a[i].square();
   r[4] = -a[i];
   r[5] = a[i].dbl();
+  r[6] = a[i].is_zero() ? a[i] : device::inverse(a[i]);
 }
 
 template <class P>
@@ -116,6 +117,9 @@ TYPED_TEST(FieldCuda, AgreesWithTheHost) {
     ASSERT_EQ(r[3], a[i].square()) << "square " << i;
     ASSERT_EQ(r[4], -a[i]) << "negative " << i;
     ASSERT_EQ(r[5], a[i].dbl()) << "double " << i;
+    if (!a[i].is_zero()) {
+      ASSERT_EQ(r[6] * a[i], F::one()) << "inverse " << i;
+    }
   }
 }
 

@@ -83,6 +83,9 @@ struct ModulusWords {
     constexpr auto kCopy = P::kModulus;
     return static_cast<u32>(kCopy[static_cast<std::size_t>(i / 2)] >> (32 * (i % 2)));
   }
+  __device__ __forceinline__ static constexpr u32 twice_p(int i) {
+    return p(i) << 1 | (i > 0 ? p(i - 1) >> 31 : 0);
+  }
   static constexpr u32 kInv = static_cast<u32>(montgomery_inverse(P::kModulus));
   // p = 1 - 2^32 + ... : the quotient word is -t0, and the two lowest words of its product with p
   // need no multiplication.
@@ -199,7 +202,43 @@ struct alignas(16) DeviceFp {
     return reduce_once(r);
   }
 
+  // The same operations on values below 2 p that need not be reduced, for long walks; 2 p fits in
+  // the words of every modulus here.
+  __device__ __forceinline__ static DeviceFp lazy_sum(const DeviceFp& a, const DeviceFp& b) {
+    DeviceFp s;
+    s.w[0] = add_cc(a.w[0], b.w[0]);
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) s.w[i] = addc_cc(a.w[i], b.w[i]);
+    const u32 carry = addc(0, 0);
+    DeviceFp t;
+    t.w[0] = sub_cc(s.w[0], Modulus::twice_p(0));
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) t.w[i] = subc_cc(s.w[i], Modulus::twice_p(i));
+    const u32 borrow = subc(carry, 0);
+    DeviceFp r;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) r.w[i] = borrow ? s.w[i] : t.w[i];
+    return r;
+  }
+  __device__ __forceinline__ static DeviceFp lazy_difference(const DeviceFp& a, const DeviceFp& b) {
+    DeviceFp t;
+    t.w[0] = sub_cc(a.w[0], b.w[0]);
+#pragma unroll
+    for (int i = 1; i < kWords; ++i) t.w[i] = subc_cc(a.w[i], b.w[i]);
+    const u32 mask = subc(0, 0);
+    DeviceFp r;
+    r.w[0] = add_cc(t.w[0], Modulus::twice_p(0) & mask);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) r.w[i] = addc_cc(t.w[i], Modulus::twice_p(i) & mask);
+    r.w[kWords - 1] = addc(t.w[kWords - 1], Modulus::twice_p(kWords - 1) & mask);
+    return r;
+  }
+
   __device__ __forceinline__ friend DeviceFp operator*(const DeviceFp& a, const DeviceFp& b) {
+    return reduce_once(lazy_product(a, b));
+  }
+  // a b / R, below 2 p, for a below p and any b; their order matters.
+  __device__ __forceinline__ static DeviceFp lazy_product(const DeviceFp& a, const DeviceFp& b) {
     u32 even[kWords];
     u32 odd[kWords];
     step<true>(even, odd, a.w, b.w[0]);
@@ -215,15 +254,74 @@ struct alignas(16) DeviceFp {
 #pragma unroll
     for (int i = 1; i < kWords - 1; ++i) r.w[i] = addc_cc(even[i], odd[i + 1]);
     r.w[kWords - 1] = addc(even[kWords - 1], 0);
+    return r;
+  }
+
+  // a b + c d with one reduction, for operands up to p. The sum of rows stays below 3 p * 2^32,
+  // which the words above p's must hold: not for a modulus of all 32 * kWords bits.
+  __device__ __forceinline__ static DeviceFp sum_of_products(const DeviceFp& a, const DeviceFp& b,
+                                                             const DeviceFp& c, const DeviceFp& d) {
+    static_assert(Modulus::p(kWords - 1) < 0x40000000u);
+    u32 even[kWords];
+    u32 odd[kWords];
+    step<true>(even, odd, a.w, b.w[0], c.w, d.w[0]);
+    step<false>(odd, even, a.w, b.w[1], c.w, d.w[1]);
+#pragma unroll
+    for (int i = 2; i < kWords; i += 2) {
+      step<false>(even, odd, a.w, b.w[i], c.w, d.w[i]);
+      step<false>(odd, even, a.w, b.w[i + 1], c.w, d.w[i + 1]);
+    }
+    DeviceFp r;
+    r.w[0] = add_cc(even[0], odd[1]);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) r.w[i] = addc_cc(even[i], odd[i + 1]);
+    r.w[kWords - 1] = addc(even[kWords - 1], 0);
     return reduce_once(r);
+  }
+  // p - a, for a up to p; not reduced for 0.
+  __device__ __forceinline__ static DeviceFp up_to_p_minus(const DeviceFp& a) {
+    DeviceFp r;
+    r.w[0] = sub_cc(Modulus::p(0), a.w[0]);
+#pragma unroll
+    for (int i = 1; i < kWords - 1; ++i) r.w[i] = subc_cc(Modulus::p(i), a.w[i]);
+    r.w[kWords - 1] = subc(Modulus::p(kWords - 1), a.w[kWords - 1]);
+    return r;
   }
 
  private:
+  template <bool kFirst>
+  __device__ __forceinline__ static void step(u32* even, u32* odd, const u32* a, u32 b,
+                                              const u32* c, u32 d) {
+    multiply_row<kFirst>(even, odd, a, b);
+    odd[0] = mad_lo_cc(c[1], d, odd[0]);
+    odd[1] = madc_hi_cc(c[1], d, odd[1]);
+#pragma unroll
+    for (int i = 2; i < kWords - 2; i += 2) {
+      odd[i] = madc_lo_cc(c[i + 1], d, odd[i]);
+      odd[i + 1] = madc_hi_cc(c[i + 1], d, odd[i + 1]);
+    }
+    odd[kWords - 2] = madc_lo_cc(c[kWords - 1], d, odd[kWords - 2]);
+    odd[kWords - 1] = madc_hi(c[kWords - 1], d, odd[kWords - 1]);
+    even[0] = mad_lo_cc(c[0], d, even[0]);
+    even[1] = madc_hi_cc(c[0], d, even[1]);
+#pragma unroll
+    for (int i = 2; i < kWords; i += 2) {
+      even[i] = madc_lo_cc(c[i], d, even[i]);
+      even[i + 1] = madc_hi_cc(c[i], d, even[i + 1]);
+    }
+    odd[kWords - 1] = addc(odd[kWords - 1], 0);
+    reduce_word(even, odd);
+  }
   // (even + odd * 2^32 + a * b + m * p) with m such that even[0] becomes 0. Unless it is the first
   // step, `odd` still has the weight of the step before: it is moved down by two words on the way,
   // and its word 1 goes to even[0].
   template <bool kFirst>
   __device__ __forceinline__ static void step(u32* even, u32* odd, const u32* a, u32 b) {
+    multiply_row<kFirst>(even, odd, a, b);
+    reduce_word(even, odd);
+  }
+  template <bool kFirst>
+  __device__ __forceinline__ static void multiply_row(u32* even, u32* odd, const u32* a, u32 b) {
     if constexpr (kFirst) {
 #pragma unroll
       for (int i = 0; i < kWords; i += 2) {
@@ -248,7 +346,6 @@ struct alignas(16) DeviceFp {
       }
       odd[kWords - 1] = addc(odd[kWords - 1], 0);
     }
-    reduce_word(even, odd);
   }
 
   // A step of a reduction alone: the value moved down by one word, then made divisible by 2^32.
@@ -377,15 +474,22 @@ struct DeviceFp2 {
   __device__ __forceinline__ DeviceFp2 operator-() const { return {-c0, -c1}; }
   __device__ __forceinline__ DeviceFp2 dbl() const { return {c0.dbl(), c1.dbl()}; }
   // Called, not inlined: a point addition has a dozen of them, and its code would not fit the
-  // instruction cache.
-  __device__ __noinline__ friend DeviceFp2 operator*(const DeviceFp2& a, const DeviceFp2& b) {
-    const F v0 = a.c0 * b.c0;
-    const F v1 = a.c1 * b.c1;
-    return {v0 - v1, (a.c0 + a.c1) * (b.c0 + b.c1) - v0 - v1};
+  // instruction cache. By value: operands travel in registers.
+  __device__ __forceinline__ friend DeviceFp2 operator*(const DeviceFp2& a, const DeviceFp2& b) {
+    return times(a, b);
   }
-  __device__ __noinline__ DeviceFp2 square() const {
-    const F t = c0 * c1;
-    return {(c0 + c1) * (c0 - c1), t.dbl()};
+  __device__ __forceinline__ DeviceFp2 square() const { return squared(*this); }
+
+ private:
+  // Four products and two reductions; three and three take as many multiplications and more
+  // additions.
+  __device__ __noinline__ static DeviceFp2 times(DeviceFp2 a, DeviceFp2 b) {
+    return {F::sum_of_products(a.c0, b.c0, a.c1, F::up_to_p_minus(b.c1)),
+            F::sum_of_products(a.c0, b.c1, a.c1, b.c0)};
+  }
+  __device__ __noinline__ static DeviceFp2 squared(DeviceFp2 a) {
+    const F t = a.c0 * a.c1;
+    return {(a.c0 + a.c1) * (a.c0 - a.c1), t.dbl()};
   }
 };
 

@@ -1,7 +1,8 @@
 // Times of the kernels on one device: products, mixed additions, transforms and sums, each beside
 // the floor that the multiplier sets. Every sum is checked against its closed form.
 //
-// Usage: cuzk_cuda_kernels_bench [field] [ntt] [msm] [g2] [max=LOG2]; without a section, all.
+// Usage: cuzk_cuda_kernels_bench [field] [ntt] [msm] [g2] [max=LOG2] [windows=N] [xyzz | affine];
+// without a section, all.
 // Times are medians of CUDA events around the whole call, after one warm-up.
 
 #include <algorithm>
@@ -242,6 +243,8 @@ Xyzz<G> closed_form(const std::vector<ScalarFor<G>>& scalars) {
   return Xyzz<G>::from_affine(G::generator()).mul(total.to_scalar());
 }
 
+MsmCudaOptions msm_options;
+
 template <class G>
 void bench_msm(const char* name, unsigned max_log, double add_slots, double rate_slots) {
   using Fr = ScalarField<G>;
@@ -257,7 +260,7 @@ void bench_msm(const char* name, unsigned max_log, double add_slots, double rate
   for (unsigned k : {16u, 18u, 20u, 22u, 24u, 26u, 27u}) {
     if (k > max_log) break;
     const std::size_t n = std::size_t{1} << k;
-    const MsmCudaPlan plan = must(msm_cuda_plan<G>(n));
+    const MsmCudaPlan plan = must(msm_cuda_plan<G>(n, msm_options));
     auto scratch = must(gpu::DeviceBuffer<std::byte>::allocate(plan.scratch_bytes));
     const auto s = scalars.const_span().first(n);
     const auto b = bases.const_span().first(n);
@@ -276,9 +279,10 @@ void bench_msm(const char* name, unsigned max_log, double add_slots, double rate
     const bool right = got == closed_form<G>(host);
     const double floor = static_cast<double>(n) * plan.windows * add_slots / rate_slots * 1e3;
     std::printf(
-        "2^%-3u W %2u  c %2u  %8.1f MiB  %9.3f ms + %.2f on the host  %8.1f M/s  %.2f  %s\n", k,
-        plan.windows, plan.narrow_bits, static_cast<double>(plan.scratch_bytes) / 1048576, ms,
-        finish.count(), static_cast<double>(n) / ms / 1e3, floor / ms, right ? "right" : "WRONG");
+        "2^%-3u %-6s W %2u  c %2u  %8.1f MiB  %9.3f ms + %.2f on the host  %8.1f M/s  %.2f  %s\n",
+        k, plan.affine ? "affine" : "xyzz", plan.windows, plan.narrow_bits,
+        static_cast<double>(plan.scratch_bytes) / 1048576, ms, finish.count(),
+        static_cast<double>(n) / ms / 1e3, floor / ms, right ? "right" : "WRONG");
     std::fflush(stdout);
   }
 }
@@ -295,6 +299,12 @@ int run(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument.starts_with("max=")) {
       max_log = static_cast<unsigned>(std::atoi(argument.c_str() + 4));
+    } else if (argument.starts_with("windows=")) {
+      msm_options.windows = static_cast<unsigned>(std::atoi(argument.c_str() + 8));
+    } else if (argument == "xyzz") {
+      msm_options.additions = MsmAdditions::kXyzz;
+    } else if (argument == "affine") {
+      msm_options.additions = MsmAdditions::kAffine;
     } else {
       sections.push_back(argument);
     }

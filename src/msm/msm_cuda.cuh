@@ -20,6 +20,7 @@
 
 #include "curve/point_cuda.cuh"
 #include "gpu/launch_cuda.h"
+#include "msm/chains_cuda.cuh"
 #include "msm/msm_cuda.h"
 #include "msm/msm_cuda_sort.h"
 
@@ -37,7 +38,12 @@ inline constexpr unsigned kPieceLog = 11;   // bases of a piece of a long bucket
 inline constexpr unsigned kLongFactor = 8;  // a bucket is long from so many times the mean
 inline constexpr unsigned kLongMinimum = 256;
 inline constexpr std::size_t kBucketsPerBatch = std::size_t{1} << 22;
-inline constexpr u32 kSign = 0x80000000u;
+inline constexpr u32 kSign = chains_cuda::kSign;
+// Chains a thread needs for affine additions to win; below, inversions are shared by too few. With
+// coordinates of 8 words products are so fast that the traffic of affine additions costs more.
+inline constexpr std::size_t kAffineRows = 10;
+template <class F>
+inline constexpr bool kAffineWins = sizeof(F) > 32;
 inline constexpr unsigned kMaxWindows = 64;
 
 struct WindowTable {
@@ -181,6 +187,26 @@ __global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
   sums[b] = sum;
 }
 
+// The chains of step 4 where they are affine: buckets by length, without the long ones.
+template <class F>
+struct BucketChains {
+  const u32* order;
+  const u32* begin;
+  const u32* end;
+  u32 long_from;
+  DeviceAffine<F>* sums;
+
+  __device__ __forceinline__ chains_cuda::Span span(u32 chain) const {
+    const u32 b = order[chain];
+    const u32 length = end[b] - begin[b];
+    return {begin[b], length < long_from ? length : 0};
+  }
+  __device__ __forceinline__ void store(u32 chain, const DeviceAffine<F>& sum) const {
+    const u32 b = order[chain];
+    if (end[b] - begin[b] < long_from) sums[b] = sum;
+  }
+};
+
 template <class F>
 __device__ __forceinline__ DeviceXyzz<F> shuffle_down(const DeviceXyzz<F>& p, unsigned distance) {
   DeviceXyzz<F> r;
@@ -221,9 +247,24 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class F>
+__device__ __forceinline__ void store_sum(const DeviceXyzz<F>& sum, DeviceXyzz<F>* to) {
+  *to = sum;
+}
+// Long buckets are few, an inversion for each does not matter.
+template <class F>
+__device__ __noinline__ void store_sum(const DeviceXyzz<F>& sum, DeviceAffine<F>* to) {
+  if (sum.is_identity()) {
+    *to = {F::zero(), F::zero()};
+    return;
+  }
+  const F z = device::inverse(sum.zzz);
+  *to = {sum.x * (z * sum.zz).square(), sum.y * z};
+}
+
+template <class F, class Point>
 __global__ void __launch_bounds__(kThreads)
     join_pieces(const LongCounts* counts, const LongBucket* __restrict__ long_buckets,
-                const DeviceXyzz<F>* __restrict__ piece_sums, DeviceXyzz<F>* __restrict__ sums) {
+                const DeviceXyzz<F>* __restrict__ piece_sums, Point* __restrict__ sums) {
   const u32 warps = gridDim.x * (kThreads / 32);
   const u32 lane = threadIdx.x % 32;
   for (u32 k = (blockIdx.x * kThreads + threadIdx.x) / 32; k < counts->buckets; k += warps) {
@@ -232,7 +273,7 @@ __global__ void __launch_bounds__(kThreads)
     for (u32 i = lane; i < bucket.pieces; i += 32) sum.add(piece_sums[bucket.first_piece + i]);
     __syncwarp();
     sum_over_warp(sum);
-    if (lane == 0) sums[bucket.bucket] = sum;
+    if (lane == 0) store_sum(sum, sums + bucket.bucket);
   }
 }
 
@@ -244,10 +285,9 @@ struct Run {
 };
 
 // Run k of 2^run_log buckets, weights 1, 2, ...
-template <class F>
-__global__ void __launch_bounds__(kThreads)
-    make_runs(const DeviceXyzz<F>* __restrict__ sums, u32 runs, unsigned run_log,
-              Run<F>* __restrict__ out) {
+template <class F, class Point>
+__global__ void __launch_bounds__(kThreads) make_runs(const Point* __restrict__ sums, u32 runs,
+                                                      unsigned run_log, Run<F>* __restrict__ out) {
   const u32 k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= runs) return;
   DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
@@ -299,7 +339,7 @@ __global__ void set_identity(unsigned count, DeviceXyzz<F>* out) {
 // Where everything lies in the scratch block.
 struct Layout {
   std::size_t keys[2], values[2], sort, begin, end, classes[2], order[2], counts, long_buckets,
-      pieces, piece_sums, sums, runs[2], total;
+      pieces, piece_sums, sums, chains, runs[2], total;
 };
 
 // Sizes of one batch of `windows_now` windows of `count` terms.
@@ -348,7 +388,9 @@ Layout layout_of(const MsmCudaPlan& plan) {
   l.long_buckets = take(sizeof(LongBucket) * max_pieces);
   l.pieces = take(sizeof(Piece) * max_pieces);
   l.piece_sums = take(sizeof(DeviceXyzz<F>) * max_pieces);
-  l.sums = take(sizeof(DeviceXyzz<F>) * s.buckets);
+  l.sums = take((plan.affine ? sizeof(DeviceAffine<F>) : sizeof(DeviceXyzz<F>)) * s.buckets);
+  const auto grid = chains_cuda::grid_for(s.buckets, plan.chain_blocks, plan.chain_parts_log);
+  l.chains = take(plan.affine ? grid.places() * chains_cuda::chain_bytes<F>() : 0);
   const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - run_log(plan));
   l.runs[0] = take(sizeof(Run<F>) * runs);
   l.runs[1] = take(sizeof(Run<F>) * std::max<std::size_t>(plan.windows, runs >> 1));
@@ -436,13 +478,30 @@ struct Call {
     const BatchSizes s = batch_sizes(plan, count, now);
     CUZK_TRY(const u32* values, sort_digits(first, now, s));
     CUZK_TRY(const u32* order, order_buckets(s));
+    CUZK_TRY_VOID(plan.affine ? sum_buckets<DeviceAffine<F>>(first, s, values, order)
+                              : sum_buckets<DeviceXyzz<F>>(first, s, values, order));
+    return gpu::launched("msm buckets");
+  }
+
+  // Steps 4 and 5, with the buckets' sums as points of one form or the other.
+  template <class Point>
+  Status sum_buckets(unsigned first, const BatchSizes& s, const u32* values,
+                     const u32* order) const {
     const u32* begin = at<u32>(layout.begin);
     const u32* end = at<u32>(layout.end);
-    DeviceXyzz<F>* sums = at<DeviceXyzz<F>>(layout.sums);
+    Point* sums = at<Point>(layout.sums);
     const LongCounts* counts = at<LongCounts>(layout.counts);
-    accumulate<F><<<blocks_for(s.buckets, kThreads), kThreads, 0, stream>>>(
-        bases, values, begin, end, order, static_cast<u32>(s.buckets),
-        static_cast<u32>(s.long_from), sums);
+    const u32 buckets = static_cast<u32>(s.buckets);
+    const u32 long_from = static_cast<u32>(s.long_from);
+    if constexpr (std::is_same_v<Point, DeviceAffine<F>>) {
+      const auto grid = chains_cuda::grid_for(s.buckets, plan.chain_blocks, plan.chain_parts_log);
+      const BucketChains<F> source = {order, begin, end, long_from, sums};
+      CUZK_TRY_VOID(chains_cuda::launch<F>(stream, grid, bases, values, source, buckets,
+                                           at<std::byte>(layout.chains)));
+    } else {
+      accumulate<F><<<blocks_for(s.buckets, kThreads), kThreads, 0, stream>>>(
+          bases, values, begin, end, order, buckets, long_from, sums);
+    }
     const u32 blocks = std::min<u32>(528, blocks_for(s.max_pieces, kThreads / 32));
     sum_pieces<F><<<blocks, kThreads, 0, stream>>>(bases, values, begin, end, counts,
                                                    at<Piece>(layout.pieces),
@@ -507,8 +566,14 @@ Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& optio
   plan.windows_per_batch = (plan.windows + batches - 1) / batches;
 
   const BatchSizes s = batch_sizes(plan, count, plan.windows_per_batch);
+  using F = device::DeviceField<typename G::Field>;
+  CUZK_TRY(plan.chain_blocks, (chains_cuda::resident_blocks<F, BucketChains<F>>()));
+  plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, plan.chain_blocks);
+  plan.affine = options.additions == MsmAdditions::kAffine ||
+                (options.additions == MsmAdditions::kAuto && kAffineWins<F> &&
+                 s.buckets >= kAffineRows * chains_cuda::kThreads * plan.chain_blocks);
   CUZK_TRY(plan.sort_bytes, msm_sort_bytes(s.pairs, s.buckets));
-  plan.scratch_bytes = layout_of<device::DeviceField<typename G::Field>>(plan).total;
+  plan.scratch_bytes = layout_of<F>(plan).total;
   return plan;
 }
 

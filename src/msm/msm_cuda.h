@@ -21,11 +21,16 @@
 
 namespace cuzk {
 
+// How the bases of a bucket are added: in XYZZ form, or as affine points that share inversions,
+// which takes two thirds of the multiplications once there are buckets enough.
+enum class MsmAdditions { kAuto, kXyzz, kAffine };
+
 struct MsmCudaOptions {
   unsigned windows = 0;  // 0: the cost model chooses
   // Pairs of digit and index that are sorted at once; more of them mean fewer and larger launches
   // at 16 bytes each.
   std::size_t pairs_per_batch = std::size_t{1} << 26;
+  MsmAdditions additions = MsmAdditions::kAuto;
 };
 
 // How a sum of up to `count` terms is cut. `windows` signed digits cover one bit more than the
@@ -36,6 +41,9 @@ struct MsmCudaPlan {
   unsigned narrow_bits = 0;
   unsigned wide_windows = 0;
   unsigned windows_per_batch = 0;
+  bool affine = false;
+  unsigned chain_blocks = 0;     // blocks that the device holds at once
+  unsigned chain_parts_log = 0;  // parts that a bucket is cut into
   std::size_t sort_bytes = 0;
   std::size_t scratch_bytes = 0;
 

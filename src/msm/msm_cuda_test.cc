@@ -46,6 +46,11 @@ Result<Xyzz<G>> sum_on_device(const std::vector<ScalarFor<G>>& scalars,
   return msm_cuda_finish<G>(plan, out);
 }
 
+constexpr MsmAdditions kBoth[] = {MsmAdditions::kXyzz, MsmAdditions::kAffine};
+const char* name_of(MsmAdditions additions) {
+  return additions == MsmAdditions::kXyzz ? "XYZZ" : "affine";
+}
+
 // (sum of (i + 1) s_i) G, the sum over the bases i * G.
 template <class G>
 Xyzz<G> closed_form(const std::vector<ScalarFor<G>>& scalars) {
@@ -78,11 +83,13 @@ TYPED_TEST(MsmCuda, AgreesWithTheClosedFormAtEverySize) {
   using G = TypeParam;
   const auto bases = cases::multiples_of_generator<G>(20000);
   for (std::size_t n : {0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1023, 1025, 4095, 4097, 20000}) {
-    SCOPED_TRACE(n);
     const auto scalars = cases::uniform_scalars<G>(n, n);
-    expect_sum<G>(
-        sum_on_device<G>(scalars, {bases.begin(), bases.begin() + static_cast<long>(n)}, n),
-        closed_form<G>(scalars));
+    const auto want = closed_form<G>(scalars);
+    const std::vector<Affine<G>> some(bases.begin(), bases.begin() + static_cast<long>(n));
+    for (const MsmAdditions additions : kBoth) {
+      SCOPED_TRACE(testing::Message() << n << " terms, " << name_of(additions));
+      expect_sum<G>(sum_on_device<G>(scalars, some, n, {.additions = additions}), want);
+    }
   }
 }
 
@@ -94,9 +101,13 @@ TYPED_TEST(MsmCuda, EveryWindowCountAgrees) {
   for (unsigned windows : {13u, 15u, 16u, 20u, 26u, 32u, 43u, 64u}) {
     for (std::size_t pairs : {std::size_t{1}, std::size_t{3000}, std::size_t{1} << 20}) {
       SCOPED_TRACE(testing::Message() << windows << " windows, " << pairs << " pairs a batch");
-      expect_sum<G>(
-          sum_on_device<G>(scalars, bases, 1000, {.windows = windows, .pairs_per_batch = pairs}),
-          want);
+      for (const MsmAdditions additions : kBoth) {
+        SCOPED_TRACE(name_of(additions));
+        expect_sum<G>(sum_on_device<G>(
+                          scalars, bases, 1000,
+                          {.windows = windows, .pairs_per_batch = pairs, .additions = additions}),
+                      want);
+      }
     }
   }
 }
@@ -106,9 +117,11 @@ TYPED_TEST(MsmCuda, APlanServesSmallerCounts) {
   const auto bases = cases::multiples_of_generator<G>(3000);
   for (std::size_t n : {0, 1, 17, 2999}) {
     const auto scalars = cases::uniform_scalars<G>(n, 5);
-    expect_sum<G>(
-        sum_on_device<G>(scalars, {bases.begin(), bases.begin() + static_cast<long>(n)}, 3000),
-        closed_form<G>(scalars));
+    for (const MsmAdditions additions : kBoth) {
+      expect_sum<G>(sum_on_device<G>(scalars, {bases.begin(), bases.begin() + static_cast<long>(n)},
+                                     3000, {.additions = additions}),
+                    closed_form<G>(scalars));
+    }
   }
 }
 
@@ -136,28 +149,92 @@ TYPED_TEST(MsmCuda, ExtremeScalarsAndSpecialBases) {
       bases.push_back(base);
     }
   }
+  const auto want = plain_sum<G>(scalars, bases);
   for (unsigned windows : {0u, 16u, 64u}) {
-    expect_sum<G>(sum_on_device<G>(scalars, bases, scalars.size(), {.windows = windows}),
-                  plain_sum<G>(scalars, bases));
+    for (const MsmAdditions additions : kBoth) {
+      SCOPED_TRACE(testing::Message() << windows << " windows, " << name_of(additions));
+      expect_sum<G>(sum_on_device<G>(scalars, bases, scalars.size(),
+                                     {.windows = windows, .additions = additions}),
+                    want);
+    }
   }
 }
 
-TYPED_TEST(MsmCuda, EqualScalarsAndEqualBasesFillOneLongBucket) {
+// All terms in one bucket of each window: as one chain, and as pieces of a long bucket.
+TYPED_TEST(MsmCuda, EqualScalarsAndEqualBasesFillOneBucket) {
   using G = TypeParam;
   using Fr = ScalarField<G>;
-  const std::size_t n = 50000;
   SeededRandom random(3);
   const ScalarFor<G> scalar = Fr::random(random).to_scalar();
-  const std::vector<ScalarFor<G>> scalars(n, scalar);
   const Affine<G> base = cases::multiples_of_generator<G>(3)[2];
-  expect_sum<G>(
-      sum_on_device<G>(scalars, std::vector<Affine<G>>(n, base), n),
-      Xyzz<G>::from_affine(base).mul((Fr::from_scalar(scalar) * Fr::from_u64(n)).to_scalar()));
-  std::vector<Affine<G>> opposite(n, base);
-  for (std::size_t i = 0; i < n; i += 2) opposite[i] = -base;
-  expect_sum<G>(sum_on_device<G>(scalars, opposite, n), Xyzz<G>::identity());
-  expect_sum<G>(sum_on_device<G>(scalars, std::vector<Affine<G>>(n, Affine<G>::identity()), n),
-                Xyzz<G>::identity());
+  const auto times = [&](std::size_t n) {
+    return Xyzz<G>::from_affine(base).mul((Fr::from_scalar(scalar) * Fr::from_u64(n)).to_scalar());
+  };
+  for (const std::size_t n : {2, 3, 200, 255, 256, 50000}) {
+    for (const MsmAdditions additions : kBoth) {
+      SCOPED_TRACE(testing::Message() << n << " terms, " << name_of(additions));
+      const MsmCudaOptions options = {.additions = additions};
+      const std::vector<ScalarFor<G>> scalars(n, scalar);
+      expect_sum<G>(sum_on_device<G>(scalars, std::vector<Affine<G>>(n, base), n, options),
+                    times(n));
+      std::vector<Affine<G>> opposite(n, base);
+      for (std::size_t i = 0; i < n; i += 2) opposite[i] = -base;
+      expect_sum<G>(sum_on_device<G>(scalars, opposite, n, options), -times(n % 2));
+      std::vector<Affine<G>> few(n, Affine<G>::identity());
+      expect_sum<G>(sum_on_device<G>(scalars, few, n, options), Xyzz<G>::identity());
+      few[n / 2] = base;
+      few[n - 1] = base;
+      expect_sum<G>(sum_on_device<G>(scalars, few, n, options), times(n == 2 ? 1 : 2));
+    }
+  }
+}
+
+// Bases of a handful of values, both signs, and the identity, in few buckets: equal, opposite and
+// neutral operands meet everywhere, also in sums of several points.
+TYPED_TEST(MsmCuda, FewBasesMeetInEveryWay) {
+  using G = TypeParam;
+  const auto some = cases::multiples_of_generator<G>(4);
+  SeededRandom random(17);
+  for (const std::size_t n : {64, 1000, 3000}) {
+    std::vector<Affine<G>> bases;
+    std::vector<ScalarFor<G>> scalars;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t pick = random.next_u64();
+      Affine<G> base = pick % 9 == 0 ? Affine<G>::identity() : some[pick % 4];
+      if (pick >> 32 & 1) base = -base;
+      bases.push_back(base);
+      ScalarFor<G> scalar;
+      scalar.limbs[0] = 1 + (pick >> 40) % 5;
+      scalars.push_back(scalar);
+    }
+    const auto want = plain_sum<G>(scalars, bases);
+    for (const MsmAdditions additions : kBoth) {
+      SCOPED_TRACE(testing::Message() << n << " terms, " << name_of(additions));
+      expect_sum<G>(sum_on_device<G>(scalars, bases, n, {.additions = additions}), want);
+    }
+  }
+}
+
+TYPED_TEST(MsmCuda, AffineAdditionsAreTakenForManyBuckets) {
+  const auto small = msm_cuda_plan<TypeParam>(1000);
+  const auto large = msm_cuda_plan<TypeParam>(std::size_t{1} << 24);
+  ASSERT_TRUE(small && large);
+  EXPECT_FALSE(small->affine);
+  EXPECT_EQ(large->affine, sizeof(Affine<TypeParam>) > 64);  // slower for BN254 G1
+}
+
+// More chains than a grid of blocks takes at once.
+TYPED_TEST(MsmCuda, ChainsBeyondOneRound) {
+  using G = TypeParam;
+  const std::size_t n = 20000;
+  const auto bases = cases::multiples_of_generator<G>(n);
+  const auto scalars = cases::uniform_scalars<G>(n, 23);
+  const auto want = closed_form<G>(scalars);
+  for (const unsigned windows : {11u, 12u}) {
+    expect_sum<G>(sum_on_device<G>(scalars, bases, n,
+                                   {.windows = windows, .additions = MsmAdditions::kAffine}),
+                  want);
+  }
 }
 
 TYPED_TEST(MsmCuda, SmallScalarsAsAWitnessHasThem) {
@@ -165,7 +242,10 @@ TYPED_TEST(MsmCuda, SmallScalarsAsAWitnessHasThem) {
   const std::size_t n = 30000;
   const auto bases = cases::multiples_of_generator<G>(n);
   const auto witness = cases::witness<G>(n, 9);
-  expect_sum<G>(sum_on_device<G>(witness.scalars, bases, n), closed_form<G>(witness.scalars));
+  for (const MsmAdditions additions : kBoth) {
+    expect_sum<G>(sum_on_device<G>(witness.scalars, bases, n, {.additions = additions}),
+                  closed_form<G>(witness.scalars));
+  }
 }
 
 TYPED_TEST(MsmCuda, RefusesLengthsThatDoNotBelongTogether) {

@@ -29,7 +29,8 @@ Result<Affine<G>> decode_point(ByteSpan bytes, PointCheck check) {
 // the lowest index that is wrong, whatever the order in which tasks ran.
 template <class G>
 Status decode_points(Tasks& tasks, ByteSpan bytes, std::size_t count, PointCheck check,
-                     std::string_view what, Affine<G>* out) {
+                     std::string_view what, Affine<G>* out, std::size_t first = 0,
+                     std::size_t total = 0) {
   constexpr std::size_t kBytes = kUncompressedBytes<G>;
   std::mutex mutex;
   std::size_t bad_index = count;
@@ -49,7 +50,8 @@ Status decode_points(Tasks& tasks, ByteSpan bytes, std::size_t count, PointCheck
     }
   });
   if (bad_index < count) {
-    return fail(bad.code, "{}[{}] of {}: {}", what, bad_index, count, bad.message);
+    return fail(bad.code, "{}[{}] of {}: {}", what, first + bad_index, total ? total : count,
+                bad.message);
   }
   if (tasks.stop_requested()) return fail(ErrorCode::kCancelled, "{}: stopped while reading", what);
   return {};
@@ -239,6 +241,24 @@ Result<ProvingKey<Bls12_381>> ParamsFile::load(Tasks& tasks, MemoryBudget& memor
            load_section<G2>(tasks, memory, bytes, layout_.b_g2, check, name, "b_g2"));
   return key;
 }
+
+template <class G>
+Status ParamsFile::decode(Tasks& tasks, const Section& section, std::string_view name,
+                          std::size_t first, std::span<Affine<G>> out, PointCheck check) const {
+  constexpr std::size_t kBytes = kUncompressedBytes<G>;
+  if (first > section.count || out.size() > section.count - first) {
+    return fail(ErrorCode::kInvalidArgument, "{}: points {} to {} of {}, which has {}",
+                path().string(), first, first + out.size(), name, section.count);
+  }
+  return decode_points<G>(
+      tasks, file_.bytes().subspan(section.offset + first * kBytes, out.size() * kBytes),
+      out.size(), check, fmt::format("{}: {}", path().string(), name), out.data(), first,
+      section.count);
+}
+template Status ParamsFile::decode(Tasks&, const Section&, std::string_view, std::size_t,
+                                   std::span<Affine<G1>>, PointCheck) const;
+template Status ParamsFile::decode(Tasks&, const Section&, std::string_view, std::size_t,
+                                   std::span<Affine<G2>>, PointCheck) const;
 
 Status ParamsFile::check_points(Tasks& tasks, PointCheck check) const {
   const ByteSpan bytes = file_.bytes();

@@ -59,6 +59,11 @@ class ParamsFile {
   Result<VerifyingKey<Bls12_381>> verifying_key(PointCheck check) const;
   // Bytes of memory that load() takes for the queries.
   std::size_t loaded_bytes() const;
+  // Points `first` and on of a section into `out`. `name` is the section's, for errors: "h".
+  // G: Bls12_381G1 for the first five sections, Bls12_381G2 for b_g2. Errors: also kCancelled.
+  template <class G>
+  Status decode(Tasks& tasks, const Section& section, std::string_view name, std::size_t first,
+                std::span<Affine<G>> out, PointCheck check) const;
   // Errors: also kOutOfBudget, kCancelled.
   Result<ProvingKey<Bls12_381>> load(Tasks& tasks, MemoryBudget& memory, PointCheck check) const;
   // Decodes and checks every point and keeps none.

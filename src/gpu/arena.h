@@ -3,7 +3,9 @@
 // offsets in the host's own code: nothing here calls CUDA, so that no lease waits for a kernel.
 //
 // Rule:    a lease is granted whole or not at all: who holds one can finish with what it holds.
-// Order:   first fit by address; neighbouring free parts are joined at once.
+// Order:   first fit by address; neighbouring free parts are joined at once. What lasts (keys,
+//          circuits) lies at the other end, so that it does not cut up what partitions come and go
+//          in.
 // Threads: Arena may be used from any thread and must outlive its leases; a lease has one owner.
 
 #include <cstddef>
@@ -19,6 +21,9 @@
 namespace cuzk::gpu {
 
 class Arena;
+
+// How long a lease is held: for one piece of work, or until something else needs its room.
+enum class Hold { kBrief, kLasting };
 
 // A part of the arena, given back when it dies, by release(), or in part by shrink().
 class Lease {
@@ -58,6 +63,7 @@ class Lease {
   friend class Arena;
   Lease(Arena* arena, std::byte* data, std::size_t bytes)
       : arena_(arena), data_(data), bytes_(bytes) {}
+  std::size_t offset() const;
   void swap(Lease& other) noexcept {
     std::swap(arena_, other.arena_);
     std::swap(data_, other.data_);
@@ -79,21 +85,26 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // kOutOfBudget names the owner, the bytes wanted, the bytes free and the largest free part.
-  Result<Lease> lease(std::string_view owner, std::size_t bytes);
+  Result<Lease> lease(std::string_view owner, std::size_t bytes, Hold hold = Hold::kBrief);
 
   std::size_t total_bytes() const { return block_.size(); }
   std::size_t free_bytes() const;
   std::size_t largest_free_bytes() const;
   std::size_t peak_bytes() const;
+  // The largest part without a lasting lease: what a brief one can have once the others are gone.
+  std::size_t room_bytes() const;
+  std::size_t lasting_bytes() const;
 
  private:
   friend class Lease;
   void give_back(std::size_t offset, std::size_t bytes);
   std::size_t largest_free_locked() const;
+  Lease take_locked(std::map<std::size_t, std::size_t>::iterator part, std::size_t need, Hold hold);
 
   const DeviceSpan<std::byte> block_;
   mutable std::mutex mutex_;
-  std::map<std::size_t, std::size_t> free_;  // offset to length
+  std::map<std::size_t, std::size_t> free_;     // offset to length
+  std::map<std::size_t, std::size_t> lasting_;  // likewise
   std::size_t free_bytes_ = 0;
   std::size_t peak_ = 0;
 };

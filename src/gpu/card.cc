@@ -52,13 +52,39 @@ Result<Staging> Staging::create(std::size_t chunk_bytes, unsigned chunks) {
   return Staging(std::move(made));
 }
 
+Result<Staging::Chunk*> Staging::next_chunk() {
+  Chunk& chunk = chunks_[next_];
+  next_ = (next_ + 1) % chunks_.size();
+  if (chunk.used) CUZK_TRY_VOID(chunk.free.synchronize());
+  return &chunk;
+}
+
+Status Staging::upload_made(StreamHandle stream, std::byte* to, std::size_t bytes,
+                            std::size_t granule, const Maker& make) {
+  const std::lock_guard lock(*mutex_);
+  for (std::size_t done = 0; done < bytes;) {
+    CUZK_TRY(Chunk* const chunk, next_chunk());
+    const std::size_t room = chunk->bytes.size() / granule * granule;
+    if (room == 0) {
+      return fail(ErrorCode::kInvalidArgument, "upload: pieces of {} bytes, a buffer has {}",
+                  granule, chunk->bytes.size());
+    }
+    const auto out = chunk->bytes.span().first(std::min(bytes - done, room));
+    CUZK_TRY_VOID(make(done, out));
+    CUZK_TRY_VOID(runtime::copy_to_device(stream, to + done, out.data(), out.size()));
+    CUZK_TRY_VOID(chunk->free.record(stream));
+    chunk->used = true;
+    done += out.size();
+  }
+  return {};
+}
+
 Status Staging::upload(Tasks& tasks, StreamHandle stream, std::byte* to, const std::byte* from,
                        std::size_t bytes) {
   const std::lock_guard lock(*mutex_);
   while (bytes > 0) {
-    Chunk& chunk = chunks_[next_];
-    next_ = (next_ + 1) % chunks_.size();
-    if (chunk.used) CUZK_TRY_VOID(chunk.free.synchronize());
+    CUZK_TRY(Chunk* const next, next_chunk());
+    Chunk& chunk = *next;
     const std::size_t now = std::min(bytes, chunk.bytes.size());
     std::byte* const pinned = chunk.bytes.span().data();
     tasks.parallel_for(now, kCopyGrain, [&](std::size_t begin, std::size_t end) {
@@ -75,13 +101,14 @@ Status Staging::upload(Tasks& tasks, StreamHandle stream, std::byte* to, const s
   return {};
 }
 
-Card::Card(DeviceInfo info, DeviceBuffer<std::byte> block, Staging staging, Stream load_stream,
-           std::vector<std::unique_ptr<Slot>> slots)
+Card::Card(DeviceInfo info, DeviceBuffer<std::byte> block, Staging staging, Staging load_staging,
+           Stream load_stream, std::vector<std::unique_ptr<Slot>> slots)
     : info_(std::move(info)),
       block_(std::move(block)),
       arena_(std::make_unique<Arena>(block_.span())),
       gate_(*arena_),
       staging_(std::move(staging)),
+      load_staging_(std::move(load_staging)),
       load_stream_(std::move(load_stream)),
       slots_(std::move(slots)) {
   for (const auto& slot : slots_) free_slots_.push_back(slot.get());
@@ -100,6 +127,7 @@ Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
   // What is not the arena comes first, so that the arena takes what is truly left.
   CUZK_TRY(auto load_stream, Stream::create());
   CUZK_TRY(auto staging, Staging::create(options.staging_chunk_bytes, options.staging_chunks));
+  CUZK_TRY(auto load_staging, Staging::create(options.staging_chunk_bytes, options.staging_chunks));
   std::vector<std::unique_ptr<Slot>> slots;
   for (unsigned i = 0; i < options.workers; ++i) {
     CUZK_TRY(auto slot, make_slot(i));
@@ -112,7 +140,8 @@ Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
   }
   CUZK_TRY(auto block, DeviceBuffer<std::byte>::allocate(bytes));
   return std::unique_ptr<Card>(new Card(std::move(info), std::move(block), std::move(staging),
-                                        std::move(load_stream), std::move(slots)));
+                                        std::move(load_staging), std::move(load_stream),
+                                        std::move(slots)));
 }
 
 Card::HeldSlot Card::take_slot() {

@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -39,6 +40,11 @@ class Staging {
   // in stream order. Waits for chunks that are still on their way.
   Status upload(Tasks& tasks, StreamHandle stream, std::byte* to, const std::byte* from,
                 std::size_t bytes);
+  // The same for bytes that do not exist yet: `make` puts those from `offset` on into a pinned
+  // buffer, whose length is a multiple of `granule` but for the last one.
+  using Maker = std::function<Status(std::size_t offset, std::span<std::byte> out)>;
+  Status upload_made(StreamHandle stream, std::byte* to, std::size_t bytes, std::size_t granule,
+                     const Maker& make);
   template <class T>
   Status upload(Tasks& tasks, StreamHandle stream, DeviceSpan<T> to, std::span<const T> from) {
     if (to.size() != from.size()) {
@@ -58,6 +64,9 @@ class Staging {
   explicit Staging(std::vector<Chunk> chunks)
       : chunks_(std::move(chunks)), mutex_(std::make_unique<std::mutex>()) {}
 
+  // Waits for the next chunk. Under the lock.
+  Result<Chunk*> next_chunk();
+
   std::vector<Chunk> chunks_;
   std::size_t next_ = 0;
   std::unique_ptr<std::mutex> mutex_;
@@ -65,7 +74,7 @@ class Staging {
 
 // What one partition in flight uses beside its lease.
 struct Slot {
-  static constexpr unsigned kMarks = 16;
+  static constexpr unsigned kMarks = 24;
   static constexpr std::size_t kResultBytes = std::size_t{256} << 10;
   static constexpr unsigned kHalves = 2;
   unsigned number = 0;
@@ -93,6 +102,8 @@ class Card {
   Arena& arena() { return *arena_; }
   Gate& gate() { return gate_; }
   Staging& staging() { return staging_; }
+  // A ring of its own for keys and circuits, so that no partition waits for their loading.
+  Staging& load_staging() { return load_staging_; }
   // Of calls that are no partition's: loading keys and circuits.
   StreamHandle load_stream() const { return load_stream_.handle(); }
   // Makes this card's device the calling thread's.
@@ -128,14 +139,15 @@ class Card {
   Status check_usable() const;
 
  private:
-  Card(DeviceInfo info, DeviceBuffer<std::byte> block, Staging staging, Stream load_stream,
-       std::vector<std::unique_ptr<Slot>> slots);
+  Card(DeviceInfo info, DeviceBuffer<std::byte> block, Staging staging, Staging load_staging,
+       Stream load_stream, std::vector<std::unique_ptr<Slot>> slots);
 
   const DeviceInfo info_;
   DeviceBuffer<std::byte> block_;
   std::unique_ptr<Arena> arena_;
   Gate gate_;
   Staging staging_;
+  Staging load_staging_;
   Stream load_stream_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
@@ -147,7 +159,7 @@ class Card {
 // Copies up while the caller waits: for keys and circuits.
 template <class T>
 Status load(Card& card, Tasks& tasks, DeviceSpan<T> to, std::span<const T> from) {
-  return card.staging().upload(tasks, card.load_stream(), to, from);
+  return card.load_staging().upload(tasks, card.load_stream(), to, from);
 }
 // Waits for everything queued on the load stream.
 Status wait_for_loads(Card& card);

@@ -43,6 +43,34 @@ TEST(Arena, LeasesAreAlignedDisjointAndGivenBack) {
   EXPECT_EQ(arena.peak_bytes(), 1280u);
 }
 
+TEST(Arena, WhatLastsLiesAtTheOtherEnd) {
+  Block block(16);
+  Arena arena(block.span());
+  auto brief = arena.lease("partition", 4 * 256);
+  auto key = arena.lease("key", 3 * 256, Hold::kLasting);
+  auto circuit = arena.lease("circuit", 256, Hold::kLasting);
+  ASSERT_TRUE(brief && key && circuit);
+  EXPECT_EQ(brief->data(), block.span().data());
+  EXPECT_EQ(key->data(), block.span().data() + 13 * 256);
+  EXPECT_EQ(circuit->data(), block.span().data() + 12 * 256);
+  EXPECT_EQ(arena.lasting_bytes(), 4u * 256);
+  EXPECT_EQ(arena.room_bytes(), 12u * 256);
+  EXPECT_EQ(arena.largest_free_bytes(), 8u * 256);
+  key->release();
+  EXPECT_EQ(arena.room_bytes(), 12u * 256);
+  EXPECT_EQ(arena.lasting_bytes(), 256u);
+  auto other = arena.lease("key", 2 * 256, Hold::kLasting);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->data(), block.span().data() + 14 * 256);
+  other->shrink(256);
+  EXPECT_EQ(arena.lasting_bytes(), 2u * 256);
+  circuit->release();
+  other->release();
+  brief->release();
+  EXPECT_EQ(arena.room_bytes(), 16u * 256);
+  EXPECT_EQ(arena.free_bytes(), 16u * 256);
+}
+
 TEST(Arena, WhatDoesNotFitIsRefusedWithTheNumbers) {
   Block block(4);
   Arena arena(block.span());

@@ -80,7 +80,8 @@ Result<StreamHandle> create_stream() {
 void destroy_stream(StreamHandle stream) { cudaStreamDestroy(stream); }
 Result<EventHandle> create_event(bool timed) {
   cudaEvent_t event = nullptr;
-  const unsigned flags = timed ? cudaEventDefault : cudaEventDisableTiming;
+  // Timed ones are waited for over whole partitions: the host sleeps meanwhile.
+  const unsigned flags = timed ? cudaEventBlockingSync : cudaEventDisableTiming;
   CUZK_TRY_VOID(check_cuda(cudaEventCreateWithFlags(&event, flags), "an event"));
   return event;
 }

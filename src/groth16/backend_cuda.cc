@@ -26,12 +26,19 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// The moments of a partition on the card.
+// The moments of a partition on the card. The ones of a query have been added and its full scalars
+// gathered when *Ones comes; then they are summed.
 enum Mark : unsigned {
   kBegin,
   kStaged,
   kComputeBegin,
+  kLOnes,
+  kLDone,
+  kAOnes,
+  kADone,
+  kBOnes,
   kG1Done,
+  kG2Ones,
   kG2Done,
   kRowsBegin,
   kRowsDone,
@@ -87,15 +94,25 @@ QueryPlan plan_query(Tasks& tasks, const CompactWitness<Fr>& witness, Words dens
   return plan;
 }
 
-// What the two ways to use memory are, for a key that is resident or streamed.
+// What the two ways to use memory are, for a key that is resident or streamed, of either world.
 struct Mode {
   bool is_streamed = false;
   bool roomy = false;
   std::size_t stream_chunk = 0;
+  bool is_coset = false;
+};
+
+// What of an input the card is given.
+template <class Fr>
+struct ProofInput {
+  const CompactR1cs<Fr>& r1cs;
+  const Density& density;
+  const CompactWitness<Fr>& witness;
 };
 
 template <class Curve>
 void set_mode(const Mode& mode, PartitionShape& shape) {
+  shape.h_terms = (std::size_t{1} << shape.domain_log2) - (mode.is_coset ? 0 : 1);
   shape.h_chunk = mode.is_streamed ? mode.stream_chunk : std::size_t{1} << shape.domain_log2;
   shape.chunk_bytes = mode.is_streamed ? sizeof(Affine<typename Curve::G1>) * mode.stream_chunk : 0;
   // One buffer of streamed bases can serve only one sum at a time.
@@ -132,7 +149,7 @@ class CudaProof final : public PendingParts<Curve> {
 
   CudaProof(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const KeyBases<Curve>& key,
             const Mode& mode, const CudaBackendOptions& options, const Context& context,
-            const ProveInput<Curve>& input)
+            const ProofInput<Fr>& input)
       : card_(card),
         circuit_(circuit),
         key_(key),
@@ -290,23 +307,33 @@ class CudaProof final : public PendingParts<Curve> {
     const auto& da = circuit_.a_density();
     const auto& db = circuit_.b_density();
     const auto g1 = g1_results_;
-    CUZK_TRY_VOID(sum_query(key_.l, s.l, all, p.l_plan, g1, p.l_at(), p.l_ones_at()));
-    CUZK_TRY_VOID(sum_query(key_.a_aux, s.a, da, p.a_plan, g1, p.a_at(), p.a_ones_at()));
-    CUZK_TRY_VOID(
-        sum_query(key_.b_g1_aux, s.b_g1, db, p.b_g1_plan, g1, p.b_g1_at(), p.b_g1_ones_at()));
+    CUZK_TRY_VOID(sum_query(key_.l, s.l, all, p.l_plan, g1, {p.l_at(), p.l_ones_at(), kLOnes}));
+    CUZK_TRY_VOID(mark_sums(kLDone));
+    CUZK_TRY_VOID(sum_query(key_.a_aux, s.a, da, p.a_plan, g1, {p.a_at(), p.a_ones_at(), kAOnes}));
+    CUZK_TRY_VOID(mark_sums(kADone));
+    CUZK_TRY_VOID(sum_query(key_.b_g1_aux, s.b_g1, db, p.b_g1_plan, g1,
+                            {p.b_g1_at(), p.b_g1_ones_at(), kBOnes}));
     CUZK_TRY_VOID(mark_sums(kG1Done));
-    CUZK_TRY_VOID(
-        sum_query(key_.b_g2_aux, s.b_g2, db, p.b_g2_plan, g2_results_, 0, p.b_g2_plan.windows));
+    CUZK_TRY_VOID(sum_query(key_.b_g2_aux, s.b_g2, db, p.b_g2_plan, g2_results_,
+                            {0, p.b_g2_plan.windows, kG2Ones}));
     return mark_sums(kG2Done);
   }
+
+  // Where the results of a query go, and what tells that its ones are added.
+  struct QueryPlaces {
+    std::size_t windows_at;
+    std::size_t ones_at;
+    Mark ones_done;
+  };
 
   // The ones of each chunk are added up, the bases of its full scalars are gathered; the gathered
   // of all chunks are summed at the end.
   template <class G>
   Status sum_query(const QueryBases<G>& query, const QueryPlan& chunks,
                    const DeviceDensity& density, const MsmCudaPlan& msm_plan, Span<Xyzz<G>> results,
-                   std::size_t windows_at, std::size_t ones_at) {
+                   const QueryPlaces& places) {
     gpu::Stream& user = sums();
+    std::size_t ones_at = places.ones_at;
     const std::size_t full = chunks.full();
     CUZK_TRY(const auto gathered, buffer<Affine<G>>(plan_->bases, full));
     CUZK_TRY(const auto scalars, buffer<Scalar>(plan_->scalars, full));
@@ -322,9 +349,10 @@ class CudaProof final : public PendingParts<Curve> {
       CUZK_TRY_VOID(done_with_bases(query, user));
       at += c.full;
     }
+    CUZK_TRY_VOID(mark_sums(places.ones_done));
     CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, msm_plan.scratch_bytes));
     return msm_cuda<G>(user.handle(), msm_plan, scalars, gathered, scratch,
-                       results.subspan(windows_at, msm_plan.windows));
+                       results.subspan(places.windows_at, msm_plan.windows));
   }
 
   template <class G>
@@ -333,7 +361,7 @@ class CudaProof final : public PendingParts<Curve> {
     const auto on = sums().handle();
     CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
     CUZK_TRY(const auto scratch,
-             buffer<std::byte>(plan_->sum_scratch, selected_sum_scratch_bytes<G>()));
+             buffer<std::byte>(plan_->sum_scratch, selected_sum_scratch_bytes<G>(count)));
     CUZK_TRY_VOID(select_ones(on, wires, density, list, words_.subspan(1, 1)));
     return sum_selected<G>(on, bases, list, scratch, result);
   }
@@ -351,37 +379,43 @@ class CudaProof final : public PendingParts<Curve> {
   }
 
   // The values of A and B go to the odd coset and become the product; then come the coefficients of
-  // C, which is A B on the domain.
+  // C, which is A B on the domain; or, for a key of the other world, its values on the odd coset.
   Status quotient() {
     const CudaPlan<Curve>& p = *plan_;
     const auto& matrices = circuit_.matrices();
     const auto table = circuit_.twiddles();
     const bool keep = p.shape.keep_products;
+    const bool coset = mode_.is_coset;
     const NttCudaOptions plain = {.coset = NttCoset::kNone, .scale = false};
     const NttCudaOptions odd = {.coset = NttCoset::kOdd, .scale = false};
     CUZK_TRY(const auto a, buffer<Fr>(p.a, p.domain()));
     CUZK_TRY(const auto b, buffer<Fr>(p.b, p.domain()));
     CUZK_TRY(const auto h, buffer<Fr>(p.h, p.domain()));
     CUZK_TRY_VOID(rows_of_a_and_b<Fr>(stream(), matrices, assignment_, a, b, keep ? h : Span<Fr>(),
-                                      words_.first(1)));
+                                      coset ? Span<std::uint32_t>() : words_.first(1)));
     CUZK_TRY_VOID(mark(kRowsDone));
     for (const auto& v : {a, b}) {
       CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, v, plain));
       CUZK_TRY_VOID(ntt_cuda_forward_natural_to_reversed<Fr>(stream(), table, v, odd));
     }
     CUZK_TRY_VOID(multiply_into<Fr>(stream(), a, b));
-    CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, a, odd));
+    if (!coset) CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, a, odd));
     CUZK_TRY_VOID(mark(kProductDone));
     if (!keep) CUZK_TRY_VOID(rows_of_products<Fr>(stream(), matrices, assignment_, h));
     CUZK_TRY_VOID(mark(kSecondRowsDone));
     CUZK_TRY_VOID(ntt_cuda_inverse_reversed_to_natural<Fr>(stream(), table, h, plain));
-    CUZK_TRY_VOID(quotient_scalars<Fr>(stream(), p.shape.domain_log2, h, a));
+    if (coset) {
+      CUZK_TRY_VOID(ntt_cuda_forward_natural_to_reversed<Fr>(stream(), table, h, odd));
+      CUZK_TRY_VOID(coset_scalars<Fr>(stream(), p.shape.domain_log2, h, a));
+    } else {
+      CUZK_TRY_VOID(quotient_scalars<Fr>(stream(), p.shape.domain_log2, h, a));
+    }
     return mark(kQuotientDone);
   }
 
   Status sum_h() {
     const CudaPlan<Curve>& p = *plan_;
-    const std::size_t terms = p.domain() - 1;
+    const std::size_t terms = p.shape.h_terms;
     CUZK_TRY(const auto scalars, buffer<Scalar>(p.h, terms));
     CUZK_TRY(const auto scratch, buffer<std::byte>(p.h_scratch, p.h_plan.scratch_bytes));
     for (std::size_t chunk = 0; chunk < p.h_chunks(); ++chunk) {
@@ -506,6 +540,12 @@ class CudaProof final : public PendingParts<Curve> {
         {"stage", kBegin, kStaged, &t.stage_ms},
         {"compute_wait", kStaged, kComputeBegin, &t.compute_wait_ms},
         {"witness_msm", kComputeBegin, kG1Done, &t.witness_msm_ms},
+        {"batch_add", kComputeBegin, kLOnes, &t.batch_add_ms},
+        {"tail_msm", kLOnes, kLDone, &t.tail_msm_ms},
+        {"batch_add", kLDone, kAOnes, &t.batch_add_ms},
+        {"tail_msm", kAOnes, kADone, &t.tail_msm_ms},
+        {"batch_add", kADone, kBOnes, &t.batch_add_ms},
+        {"tail_msm", kBOnes, kG1Done, &t.tail_msm_ms},
         {"b_g2_msm", kG1Done, kG2Done, &t.b_g2_msm_ms},
         {"matvec", kRowsBegin, kRowsDone, &t.matvec_ms},
         {"ntt", kRowsDone, kProductDone, &t.ntt_ms},
@@ -536,7 +576,7 @@ class CudaProof final : public PendingParts<Curve> {
   const Mode mode_;
   const CudaBackendOptions& options_;
   const Context context_;
-  const ProveInput<Curve> input_;
+  const ProofInput<Fr> input_;
   gpu::Card::HeldSlot slot_;
   std::optional<CudaPlan<Curve>> plan_;
   std::unique_ptr<gpu::Tenancy> tenancy_;
@@ -567,8 +607,23 @@ class CudaBackend final : public Backend<Curve> {
   }
   Result<std::unique_ptr<PendingParts<Curve>>> start(const Context& context,
                                                      const ProveInput<Curve>& input) override {
+    return start_with(context, {input.r1cs, input.density, input.witness}, false);
+  }
+  Result<std::unique_ptr<PendingParts<Curve>>> start_coset(
+      const Context& context, const CosetProveInput<Curve>& input) override {
+    return start_with(context, {input.r1cs, input.density, input.witness}, true);
+  }
+
+ private:
+  Result<std::unique_ptr<PendingParts<Curve>>> start_with(const Context& context,
+                                                          const ProofInput<Fr>& input,
+                                                          bool is_coset) {
     if (!circuit_.is_of(input.r1cs)) {
       return fail(ErrorCode::kInvalidArgument, "the device holds another circuit than {}",
+                  input.r1cs.name);
+    }
+    if (is_coset != key_.is_coset) {
+      return fail(ErrorCode::kInvalidArgument, "the device holds a key of another kind than {}'s",
                   input.r1cs.name);
     }
     CUZK_TRY_VOID(card_.check_usable());
@@ -582,7 +637,6 @@ class CudaBackend final : public Backend<Curve> {
     return proof;
   }
 
- private:
   gpu::Card& card_;
   const DeviceCircuit<Fr>& circuit_;
   const KeyBases<Curve> key_;
@@ -633,7 +687,7 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
       circuit.matrices().domain_log2, circuit.num_aux(), circuit.matrices().num_inputs,
       circuit.num_full_aux(),         key.a_aux.size(),  key.b_g1_aux.size()};
   Mode mode = {key.is_streamed, options.memory == CudaMemory::kRoomy,
-               options.stream_chunk ? options.stream_chunk : kLargestChunk};
+               options.stream_chunk ? options.stream_chunk : kLargestChunk, key.is_coset};
   const std::size_t free = card.arena().free_bytes();
   const bool choose_chunk = key.is_streamed && options.stream_chunk == 0;
   for (;; mode.stream_chunk /= 2) {
@@ -651,19 +705,20 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
 
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
-                                     const Density& density, bool is_streamed, CudaMemory memory,
-                                     std::size_t stream_chunk) {
-  return worst_lease<Curve>({r1cs.domain_log2(), r1cs.num_aux, r1cs.num_inputs, r1cs.num_full_aux,
-                             density.a_aux.count, density.b_aux.count},
-                            {is_streamed, memory == CudaMemory::kRoomy, stream_chunk});
+                                     const Density& density, const CudaLease& lease) {
+  return worst_lease<Curve>(
+      {lease.coset_domain_log2.value_or(r1cs.domain_log2()), r1cs.num_aux, r1cs.num_inputs,
+       r1cs.num_full_aux, density.a_aux.count, density.b_aux.count},
+      {lease.is_streamed, lease.memory == CudaMemory::kRoomy, lease.stream_chunk,
+       lease.coset_domain_log2.has_value()});
 }
 
-#define CUZK_INSTANTIATE(Curve)                                                     \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(               \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&, \
-      CudaBackendOptions);                                                          \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(                             \
-      const CompactR1cs<typename Curve::Fr>&, const Density&, bool, CudaMemory, std::size_t);
+#define CUZK_INSTANTIATE(Curve)                                                                \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,            \
+      CudaBackendOptions);                                                                     \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
+                                                       const Density&, const CudaLease&);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)
 #undef CUZK_INSTANTIATE

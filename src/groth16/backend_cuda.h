@@ -15,10 +15,13 @@
 // A key that a card cannot hold is streamed from pinned host memory through two buffers, a chunk
 // being summed while the next one is on its way.
 //
+// A key of the other world of h (coset_key.h) is summed with values on the odd coset of its own
+// domain; C is not looked at, so that a wrong witness shows in the finished proof alone.
+//
 // Memory (device): see CudaPlan: two or three vectors of the domain, the scratch of the H sum.
 // Spans:   host: prep, memory_wait, stage_host. From events: stage, compute_wait, witness_msm,
-//          b_g2_msm, matvec, ntt, h_msm, gpu_total; on a roomy card the two sums run beside the
-//          others, and the spans overlap.
+//          (batch_add and tail_msm within it), b_g2_msm, matvec, ntt, h_msm, gpu_total; on a roomy
+//          card the two sums run beside the others, and the spans overlap.
 // Errors:  kInvalidArgument for another circuit than the one loaded, or without CUDA; kOutOfBudget;
 //          kUnsatisfied names the first row that fails; kDeviceLost, after which the card is
 //          fenced.
@@ -26,6 +29,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "gpu/card.h"
@@ -37,9 +41,11 @@ namespace cuzk::groth16 {
 
 // The thermometer's record of one partition, in milliseconds; -1 for what was not measured here.
 struct PartitionTiming {
+  std::string job;  // empty: not printed
   int partition = 0;
   int device = 0;
   unsigned worker = 0;
+  double synthesis_ms = -1;
   double prep_ms = 0;
   double memory_wait_ms = 0;
   double stage_ms = 0;
@@ -47,10 +53,13 @@ struct PartitionTiming {
   double matvec_ms = 0;
   double ntt_ms = 0;
   double h_msm_ms = 0;
-  double witness_msm_ms = 0;  // ones and full scalars of l, a and b in G1
+  double witness_msm_ms = 0;  // ones and full scalars of l, a and b in G1:
+  double batch_add_ms = 0;    // the ones, and the gathering of what follows
+  double tail_msm_ms = 0;     // the full scalars
   double b_g2_msm_ms = 0;
   double gpu_total_ms = 0;
   double finish_ms = 0;
+  double verify_ms = -1;
   double total_ms = 0;
   bool prestage_ok = false;  // staged before the partition before it had ended
   std::size_t vram_lease_bytes = 0;
@@ -83,11 +92,17 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
     gpu::Card& card, const DeviceCircuit<typename Curve::Fr>& circuit, const KeyBases<Curve>& key,
     CudaBackendOptions options = {});
 
-// What a partition of the circuit leases at most, whatever its witness. `memory` is not kAuto.
+struct CudaLease {
+  CudaMemory memory = CudaMemory::kFrugal;  // not kAuto
+  bool is_streamed = false;
+  std::size_t stream_chunk = std::size_t{1} << 23;
+  // Of a key of the other world of h (coset_key.h): its domain.
+  std::optional<unsigned> coset_domain_log2 = {};
+};
+// What a partition of the circuit leases at most, whatever its witness.
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
-                                     const Density& density, bool is_streamed, CudaMemory memory,
-                                     std::size_t stream_chunk = std::size_t{1} << 23);
+                                     const Density& density, const CudaLease& lease);
 
 // Whether a card computes what it should: a key is made on it for a small circuit of each curve, a
 // proof with it, and the proof is verified on the host. Some 100 ms and 200 MB of the arena.

@@ -335,8 +335,7 @@ TYPED_TEST(BackendCuda, ManyPartitionsInASmallArenaAllVerify) {
                          const std::lock_guard lock(mutex);
                          timings.push_back(t);
                        }});
-  const auto lease = take(cuda_lease_bytes<TypeParam>(loaded->circuit.r1cs, loaded->density, false,
-                                                      CudaMemory::kFrugal));
+  const auto lease = take(cuda_lease_bytes<TypeParam>(loaded->circuit.r1cs, loaded->density, {}));
   gpu::Arena& arena = the_card()->arena();
   std::optional<gpu::Lease> filler;
   filler = take(arena.lease("all but one partition", arena.largest_free_bytes() - lease - 4096));

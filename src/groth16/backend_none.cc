@@ -14,7 +14,8 @@ auto no_cuda() { return fail(ErrorCode::kInvalidArgument, "{}", gpu::no_device_r
 }  // namespace
 
 template <class Fr>
-Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(gpu::Card&, unsigned) {
+Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(
+    gpu::Card&, const DeviceDomain<Fr>&) {
   return no_cuda();
 }
 template <class Fr>
@@ -24,7 +25,7 @@ std::size_t DeviceCircuit<Fr>::bytes(const CompactR1cs<Fr>&, const Density&) {
 template <class Fr>
 Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
     gpu::Card&, Tasks&, const CompactR1cs<Fr>&, const Density&,
-    std::shared_ptr<const DeviceTwiddles<Fr>>) {
+    std::shared_ptr<const DeviceTwiddles<Fr>>, DeviceDomain<Fr>) {
   return no_cuda();
 }
 template <class Curve>
@@ -35,8 +36,8 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(gpu::Card&,
   return no_cuda();
 }
 template <class Curve>
-Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>&, const Density&, bool,
-                                     CudaMemory, std::size_t) {
+Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>&, const Density&,
+                                     const CudaLease&) {
   return no_cuda();
 }
 template <class Curve>
@@ -48,16 +49,16 @@ Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context&, gpu::Card&
 
 Status self_test(const Context&, gpu::Card&) { return no_cuda(); }
 
-#define CUZK_INSTANTIATE(Curve)                                                               \
-  template class DeviceTwiddles<Curve::Fr>;                                                   \
-  template class DeviceCircuit<Curve::Fr>;                                                    \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                         \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,           \
-      CudaBackendOptions);                                                                    \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(                                       \
-      const CompactR1cs<typename Curve::Fr>&, const Density&, bool, CudaMemory, std::size_t); \
-  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                             \
-      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,     \
+#define CUZK_INSTANTIATE(Curve)                                                                \
+  template class DeviceTwiddles<Curve::Fr>;                                                    \
+  template class DeviceCircuit<Curve::Fr>;                                                     \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,            \
+      CudaBackendOptions);                                                                     \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
+                                                       const Density&, const CudaLease&);      \
+  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                              \
+      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,      \
       const ToxicWaste<Curve>&);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)

@@ -28,7 +28,7 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
   const PartitionShape& s = p.shape;
   const std::size_t n = p.domain();
   const MsmCudaOptions options = {.pairs_per_batch = s.pairs_per_batch};
-  CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(n - 1, s.h_chunk), options));
+  CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(s.h_terms, s.h_chunk), options));
   CUZK_TRY(p.l_plan, msm_cuda_plan<G1>(s.l.full(), options));
   CUZK_TRY(p.a_plan, msm_cuda_plan<G1>(s.a.full(), options));
   CUZK_TRY(p.b_g1_plan, msm_cuda_plan<G1>(s.b_g1.full(), options));
@@ -55,9 +55,9 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
       std::max(sizeof(Affine<G1>) * tails, sizeof(Affine<G2>) * s.b_g2.full());
   const std::size_t tail = std::max({p.l_plan.scratch_bytes, p.a_plan.scratch_bytes,
                                      p.b_g1_plan.scratch_bytes, p.b_g2_plan.scratch_bytes});
-  const std::size_t sum =
-      std::max(selected_sum_scratch_bytes<G1>(), selected_sum_scratch_bytes<G2>());
   const std::size_t list = longest_list(s);
+  const std::size_t sum =
+      std::max(selected_sum_scratch_bytes<G1>(list), selected_sum_scratch_bytes<G2>(list));
   p.full_scalars = m.add("canonical full scalars", sizeof(Scalar) * s.full, kSums, sums_end);
   p.list = m.add("list of bases", 4 * list, kSums, sums_end);
   p.value_list = m.add("list of scalars", 4 * std::min(list, s.full), kSums, sums_end);

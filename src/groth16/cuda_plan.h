@@ -49,6 +49,7 @@ struct PartitionShape {
   std::size_t inputs = 0;
   std::size_t full = 0;
   QueryPlan l, a, b_g1, b_g2;
+  std::size_t h_terms = 0;      // of the sum of h
   std::size_t h_chunk = 0;      // bases of h at once
   std::size_t chunk_bytes = 0;  // of one half of the streaming buffer; 0: nothing is streamed
   bool sums_beside = false;     // the sums run beside the rest
@@ -83,7 +84,9 @@ class CudaPlan {
   Id g1_results{}, g2_results{}, words{};
 
   std::size_t domain() const { return std::size_t{1} << shape.domain_log2; }
-  std::size_t h_chunks() const { return domain() < 2 ? 1 : (domain() - 2) / shape.h_chunk + 1; }
+  std::size_t h_chunks() const {
+    return shape.h_terms == 0 ? 1 : (shape.h_terms - 1) / shape.h_chunk + 1;
+  }
   // Places among the results in G1: windows of each chunk of h, windows of l, a and b_g1, then a
   // point for the ones of each chunk of l, a, b_g1. In G2 the windows of b_g2, then its ones.
   std::size_t l_at() const { return h_plan.windows * h_chunks(); }

@@ -155,14 +155,20 @@ Result<Uploaded<Fr>> load_rows(gpu::Card& card, Tasks& tasks, const gpu::Lease& 
 }  // namespace
 
 template <class Fr>
-Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(gpu::Card& card,
-                                                                           unsigned log2) {
+Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(
+    gpu::Card& card, const DeviceDomain<Fr>& domain) {
   auto out = std::make_shared<DeviceTwiddles>();
-  const std::size_t count = std::size_t{1} << log2;
-  CUZK_TRY(out->lease_, card.arena().lease("twiddles", ntt_cuda_table_bytes(log2)));
+  const std::size_t count = std::size_t{1} << domain.log2;
+  CUZK_TRY(out->lease_,
+           card.arena().lease("twiddles", ntt_cuda_table_bytes(domain.log2), gpu::Hold::kLasting));
   CUZK_TRY(out->table_, out->lease_.template at<Fr>(0, count));
-  out->log2_ = log2;
-  CUZK_TRY_VOID(ntt_cuda_fill_table<Fr>(card.load_stream(), out->table_));
+  out->log2_ = domain.log2;
+  out->generator_ = domain.generator;
+  if (domain.generator == Fr::Params::kGenerator) {
+    CUZK_TRY_VOID(ntt_cuda_fill_table<Fr>(card.load_stream(), out->table_));
+  } else {
+    CUZK_TRY_VOID(fill_twiddles<Fr>(card.load_stream(), domain.generator, out->table_));
+  }
   CUZK_TRY_VOID(gpu::wait_for_loads(card));
   return std::shared_ptr<const DeviceTwiddles>(std::move(out));
 }
@@ -175,20 +181,25 @@ std::size_t DeviceCircuit<Fr>::bytes(const CompactR1cs<Fr>& r1cs, const Density&
 template <class Fr>
 Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
     gpu::Card& card, Tasks& tasks, const CompactR1cs<Fr>& r1cs, const Density& density,
-    std::shared_ptr<const DeviceTwiddles<Fr>> twiddles) {
+    std::shared_ptr<const DeviceTwiddles<Fr>> twiddles, DeviceDomain<Fr> domain) {
   CUZK_TRY_VOID(card.use());
+  if (domain.log2 == 0) domain.log2 = r1cs.domain_log2();
+  if (domain.log2 < r1cs.domain_log2() || domain.log2 >= 32) {
+    return fail(ErrorCode::kInvalidArgument, "{}: a domain of 2^{} points does not fit {} rows",
+                r1cs.name, domain.log2, r1cs.num_rows_with_inputs());
+  }
   const LongRows long_rows = long_rows_of(r1cs);
   const CircuitPlan p = plan_of(r1cs, density, long_rows);
   auto out = std::make_unique<DeviceCircuit>();
   out->source_ = &r1cs;
   out->num_aux_ = r1cs.num_aux;
   out->num_full_aux_ = r1cs.num_full_aux;
-  CUZK_TRY(out->lease_, card.arena().lease(r1cs.name, p.plan.total_bytes()));
+  CUZK_TRY(out->lease_, card.arena().lease(r1cs.name, p.plan.total_bytes(), gpu::Hold::kLasting));
   Loader loader(card, tasks, out->lease_, p.plan);
   DeviceMatrices<Fr>& m = out->matrices_;
   m.num_inputs = r1cs.num_inputs;
   m.num_rows = r1cs.num_rows;
-  m.domain_log2 = r1cs.domain_log2();
+  m.domain_log2 = domain.log2;
   CUZK_TRY(m.dictionary, loader.load(p.dictionary, r1cs.dictionary));
   CUZK_TRY(auto rows, load_rows(card, tasks, out->lease_, p, r1cs));
   m.row_ends = rows.row_ends;
@@ -205,8 +216,8 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
   CUZK_TRY(out->a_density_, loader.load(p.a_words, p.a_ranks, density.a_aux));
   CUZK_TRY(out->b_density_, loader.load(p.b_words, p.b_ranks, density.b_aux));
   CUZK_TRY_VOID(gpu::wait_for_loads(card));
-  if (!twiddles || twiddles->log2() < m.domain_log2) {
-    CUZK_TRY(twiddles, DeviceTwiddles<Fr>::load(card, m.domain_log2));
+  if (!twiddles || twiddles->log2() < domain.log2 || twiddles->generator() != domain.generator) {
+    CUZK_TRY(twiddles, DeviceTwiddles<Fr>::load(card, domain));
   }
   out->twiddles_ = std::move(twiddles);
   return out;

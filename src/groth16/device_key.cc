@@ -27,6 +27,34 @@ KeyPlan plan_of(const KeyCounts& counts) {
   return p;
 }
 
+template <class Curve>
+KeyCounts coset_counts(const CosetProvingKey<Curve>& key) {
+  return {key.vk.ic.size(),   key.h_query.size(),    key.l_query.size(),
+          key.a_query.size(), key.b_g1_query.size(), key.b_g2_query.size()};
+}
+
+template <class Curve>
+Status check_coset_key(const CosetProvingKey<Curve>& key) {
+  const std::size_t points = key.h_query.size();
+  if (key.domain_log2 < 32 && points == std::size_t{1} << key.domain_log2) return {};
+  return fail(ErrorCode::kMismatch, "a key with {} points of h for a domain of 2^{}", points,
+              key.domain_log2);
+}
+
+// out[i] = points[the reverse of first + i].
+template <class Point>
+void take_reversed(Tasks& tasks, std::span<const Point> points, unsigned log2, std::size_t first,
+                   std::span<Point> out) {
+  constexpr std::size_t kGrain = std::size_t{1} << 12;
+  tasks.parallel_for(out.size(), kGrain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::size_t reversed = 0;
+      for (unsigned b = 0; b < log2; ++b) reversed |= ((first + i) >> b & 1) << (log2 - 1 - b);
+      out[i] = points[reversed];
+    }
+  });
+}
+
 // Pageable memory: the copy has ended when the event has happened.
 template <class Point>
 Status fetch(gpu::Card& card, gpu::DeviceSpan<Point> from, std::vector<Point>& to) {
@@ -48,7 +76,8 @@ Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::allocate(gpu::Card& 
   const KeyPlan p = plan_of<Curve>(counts);
   auto out = std::make_unique<DeviceKey>();
   out->counts_ = counts;
-  CUZK_TRY(out->lease_, card.arena().lease("proving key", p.plan.total_bytes()));
+  CUZK_TRY(out->lease_,
+           card.arena().lease("proving key", p.plan.total_bytes(), gpu::Hold::kLasting));
   const gpu::Lease& lease = out->lease_;
   CUZK_TRY(out->h_, lease.at<G1>(p.plan.offset(p.h), counts.h));
   CUZK_TRY(out->l_, lease.at<G1>(p.plan.offset(p.l), counts.l));
@@ -87,9 +116,46 @@ Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::load(gpu::Card& card
 }
 
 template <class Curve>
+Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::load(const Context& context,
+                                                                 gpu::Card& card,
+                                                                 const CosetProvingKey<Curve>& key,
+                                                                 std::size_t a_inputs,
+                                                                 std::size_t b_inputs) {
+  CUZK_TRY_VOID(card.use());
+  CUZK_TRY_VOID(check_coset_key(key));
+  CUZK_TRY(auto out, allocate(card, coset_counts(key)));
+  out->is_coset_ = true;
+  const auto send = [&](const auto& query, auto to) -> Status {
+    CUZK_TRY(const auto points, query.points(context));
+    CUZK_TRY_VOID(gpu::load(card, context.tasks, to, points.span()));
+    // The points leave the host's memory here, and the ring has read them all.
+    return {};
+  };
+  {
+    CUZK_TRY(const auto points, key.h_query.points(context));
+    const auto make = [&](std::size_t offset, std::span<std::byte> bytes) -> Status {
+      const std::span<G1> part{reinterpret_cast<G1*>(bytes.data()), bytes.size() / sizeof(G1)};
+      take_reversed(context.tasks, points.span(), key.domain_log2, offset / sizeof(G1), part);
+      if (!context.tasks.stop_requested()) return {};
+      return fail(ErrorCode::kCancelled, "stopped while a key went to the device");
+    };
+    CUZK_TRY_VOID(card.load_staging().upload_made(card.load_stream(),
+                                                  reinterpret_cast<std::byte*>(out->h_.data()),
+                                                  out->h_.size_bytes(), sizeof(G1), make));
+  }
+  CUZK_TRY_VOID(send(key.l_query, out->l_));
+  CUZK_TRY_VOID(send(key.a_query, out->a_));
+  CUZK_TRY_VOID(send(key.b_g1_query, out->b_g1_));
+  CUZK_TRY_VOID(send(key.b_g2_query, out->b_g2_));
+  CUZK_TRY_VOID(out->fetch_inputs(card, a_inputs, b_inputs));
+  return out;
+}
+
+template <class Curve>
 KeyBases<Curve> DeviceKey<Curve>::bases() const {
   KeyBases<Curve> out;
   out.counts = counts_;
+  out.is_coset = is_coset_;
   out.h.resident = h_query();
   out.l.resident = l_query();
   out.a_aux.resident = a_aux();
@@ -125,7 +191,46 @@ Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(gpu::Card& card,
                                                                 std::size_t b_inputs) {
   CUZK_TRY_VOID(card.use());
   auto out = std::make_unique<PinnedKey>();
-  KeyBases<Curve>& b = out->bases_;
+  CUZK_TRY_VOID(out->pin_queries(key, a_inputs, b_inputs));
+  return out;
+}
+
+template <class Curve>
+Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(const Context& context,
+                                                                gpu::Card& card,
+                                                                const CosetProvingKey<Curve>& key,
+                                                                std::size_t a_inputs,
+                                                                std::size_t b_inputs) {
+  CUZK_TRY_VOID(card.use());
+  CUZK_TRY_VOID(check_coset_key(key));
+  auto out = std::make_unique<PinnedKey>();
+  const auto copy = [&]<class G>(std::string_view name, const Query<G>& query,
+                                 Buffer<Affine<G>>& to) -> Status {
+    CUZK_TRY(const auto points, query.points(context));
+    CUZK_TRY(to, Buffer<Affine<G>>::allocate(context.memory, name, query.size()));
+    if (name == "h_query") {
+      take_reversed(context.tasks, points.span(), key.domain_log2, 0, to.span());
+    } else {
+      std::ranges::copy(points.span(), to.begin());
+    }
+    if (!context.tasks.stop_requested()) return {};
+    return fail(ErrorCode::kCancelled, "stopped while a key was read");
+  };
+  ProvingKey<Curve>& own = out->own_;
+  CUZK_TRY_VOID(copy("h_query", key.h_query, own.h_query));
+  CUZK_TRY_VOID(copy("l_query", key.l_query, own.l_query));
+  CUZK_TRY_VOID(copy("a_query", key.a_query, own.a_query));
+  CUZK_TRY_VOID(copy("b_g1_query", key.b_g1_query, own.b_g1_query));
+  CUZK_TRY_VOID(copy("b_g2_query", key.b_g2_query, own.b_g2_query));
+  CUZK_TRY_VOID(out->pin_queries(own, a_inputs, b_inputs));
+  out->bases_.is_coset = true;
+  return out;
+}
+
+template <class Curve>
+Status PinnedKey<Curve>::pin_queries(const ProvingKey<Curve>& key, std::size_t a_inputs,
+                                     std::size_t b_inputs) {
+  KeyBases<Curve>& b = bases_;
   b.counts = key_counts(key);
   if (a_inputs > b.counts.a || b_inputs > b.counts.b_g1 || b_inputs > b.counts.b_g2) {
     return fail(ErrorCode::kMismatch, "a key with {} and {} points for {} and {} inputs",
@@ -134,7 +239,7 @@ Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(gpu::Card& card,
   b.is_streamed = true;
   const auto add = [&](auto& query, const auto& buffer, std::size_t inputs) -> Status {
     CUZK_TRY(auto pinned, gpu::Pinned::pin(buffer.data(), buffer.span().size_bytes()));
-    out->pinned_.push_back(std::move(pinned));
+    pinned_.push_back(std::move(pinned));
     query.host = buffer.span().subspan(inputs);
     query.is_streamed = true;
     return {};
@@ -147,7 +252,7 @@ Result<std::unique_ptr<PinnedKey<Curve>>> PinnedKey<Curve>::pin(gpu::Card& card,
   b.a_inputs = key.a_query.span().first(a_inputs);
   b.b_g1_inputs = key.b_g1_query.span().first(b_inputs);
   b.b_g2_inputs = key.b_g2_query.span().first(b_inputs);
-  return out;
+  return {};
 }
 
 template class DeviceKey<Bls12_381>;

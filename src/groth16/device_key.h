@@ -11,6 +11,7 @@
 
 #include "gpu/card.h"
 #include "groth16/context.h"
+#include "groth16/coset_key.h"
 #include "groth16/key_check.h"
 #include "groth16/keys.h"
 #include "groth16/toxic_waste.h"
@@ -34,6 +35,9 @@ struct KeyBases {
   using G2 = typename Curve::G2;
   KeyCounts counts;
   bool is_streamed = false;
+  // h pairs with the values on the odd coset (coset_key.h), and is in reversed order, as the
+  // transforms leave them.
+  bool is_coset = false;
   QueryBases<G1> h, l, a_aux, b_g1_aux;  // without the bases of inputs
   QueryBases<G2> b_g2_aux;
   std::span<const Affine<G1>> a_inputs, b_g1_inputs;  // on the host
@@ -52,6 +56,12 @@ class DeviceKey {
   static Result<std::unique_ptr<DeviceKey>> load(gpu::Card& card, Tasks& tasks,
                                                  const ProvingKey<Curve>& key, std::size_t a_inputs,
                                                  std::size_t b_inputs);
+
+  // The same for a key of the other world of h, read query by query: of the host's memory it takes
+  // one query at a time. Span read_key. Errors: also those of the key's readers.
+  static Result<std::unique_ptr<DeviceKey>> load(const Context& context, gpu::Card& card,
+                                                 const CosetProvingKey<Curve>& key,
+                                                 std::size_t a_inputs, std::size_t b_inputs);
 
   const KeyCounts& counts() const { return counts_; }
   gpu::DeviceSpan<const G1> h_query() const { return h_; }
@@ -85,6 +95,7 @@ class DeviceKey {
 
  private:
   KeyCounts counts_;
+  bool is_coset_ = false;
   gpu::Lease lease_;
   gpu::DeviceSpan<G1> h_, l_, a_, b_g1_;
   gpu::DeviceSpan<G2> b_g2_;
@@ -95,7 +106,8 @@ class DeviceKey {
 // A proving key in host memory, pinned, for cards that cannot hold it: every partition streams it
 // through two buffers.
 //
-// Threads: immutable; `key` outlives it, it outlives the backends made of it.
+// Threads: immutable; `key`, unless it was copied, outlives it, it outlives the backends made of
+//          it.
 template <class Curve>
 class PinnedKey {
  public:
@@ -103,10 +115,17 @@ class PinnedKey {
   // inputs.
   static Result<std::unique_ptr<PinnedKey>> pin(gpu::Card& card, const ProvingKey<Curve>& key,
                                                 std::size_t a_inputs, std::size_t b_inputs);
+  // The same for a key of the other world of h, of which it keeps a copy of its own.
+  static Result<std::unique_ptr<PinnedKey>> pin(const Context& context, gpu::Card& card,
+                                                const CosetProvingKey<Curve>& key,
+                                                std::size_t a_inputs, std::size_t b_inputs);
   KeyBases<Curve> bases() const { return bases_; }
 
  private:
+  Status pin_queries(const ProvingKey<Curve>& key, std::size_t a_inputs, std::size_t b_inputs);
+
   KeyBases<Curve> bases_;
+  ProvingKey<Curve> own_;
   std::vector<gpu::Pinned> pinned_;
 };
 

@@ -386,21 +386,64 @@ Status multiply_into(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> a, gpu::Devic
   return gpu::launched("multiply_elements");
 }
 
+namespace rows_cuda_internal {
+
+// c = (c - product * product_factor) * factor, canonical.
 template <class Fr>
-Status quotient_scalars(gpu::StreamHandle stream, unsigned domain_log2, gpu::DeviceSpan<Fr> c,
-                        gpu::DeviceSpan<const Fr> product) {
-  using namespace rows_cuda_internal;
+Status combined(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> c, gpu::DeviceSpan<const Fr> product,
+                const Fr& product_factor, const Fr& factor) {
   using F = device::DeviceField<Fr>;
   if (c.size() != product.size()) {
     return fail(ErrorCode::kInvalidArgument, "quotient of {} and {} elements", c.size(),
                 product.size());
   }
-  const Fr n_inverse = Fr::from_u64(std::uint64_t{1} << domain_log2).inverse();
-  const Fr half = Fr::from_u64(2).inverse();
   combine<F><<<blocks_for(c.size()), kThreads, 0, stream>>>(
       reinterpret_cast<F*>(c.data()), reinterpret_cast<const F*>(product.data()), c.size(),
-      on_device(n_inverse * n_inverse), canonical_on_device(n_inverse * half));
+      on_device(product_factor), canonical_on_device(factor));
   return gpu::launched("combine");
+}
+
+// A primitive 2^log2-th root of unity.
+template <class Fr>
+Fr root_of_unity(unsigned log2, std::uint64_t generator) {
+  auto exponent = Fr::kModulus;
+  exponent[0] -= 1;
+  for (unsigned i = 0; i < log2; ++i) shift_right_in_place(exponent, 1);
+  return Fr::from_u64(generator).pow(exponent);
+}
+
+}  // namespace rows_cuda_internal
+
+template <class Fr>
+Status quotient_scalars(gpu::StreamHandle stream, unsigned domain_log2, gpu::DeviceSpan<Fr> c,
+                        gpu::DeviceSpan<const Fr> product) {
+  const Fr n_inverse = Fr::from_u64(std::uint64_t{1} << domain_log2).inverse();
+  const Fr half = Fr::from_u64(2).inverse();
+  return rows_cuda_internal::combined(stream, c, product, n_inverse * n_inverse, n_inverse * half);
+}
+
+template <class Fr>
+Status coset_scalars(gpu::StreamHandle stream, unsigned domain_log2, gpu::DeviceSpan<Fr> c,
+                     gpu::DeviceSpan<const Fr> product) {
+  const Fr n_inverse = Fr::from_u64(std::uint64_t{1} << domain_log2).inverse();
+  return rows_cuda_internal::combined(stream, c, product, n_inverse, -n_inverse);
+}
+
+template <class Fr>
+Status fill_twiddles(gpu::StreamHandle stream, std::uint64_t generator, gpu::DeviceSpan<Fr> table) {
+  using namespace rows_cuda_internal;
+  using F = device::DeviceField<Fr>;
+  if (table.empty()) return fail(ErrorCode::kInvalidArgument, "twiddles: no room for entry 0");
+  F* const data = reinterpret_cast<F*>(table.data());
+  set_first<F><<<1, 1, 0, stream>>>(data, on_device(Fr::one()));
+  // Bit b of an entry's number contributes the root of order 2^(b + 2).
+  for (unsigned b = 0; (std::size_t{2} << b) <= table.size(); ++b) {
+    if (b + 2 > Fr::Params::kTwoAdicity) break;
+    const std::size_t known = std::size_t{1} << b;
+    double_powers<F><<<blocks_for(known), kThreads, 0, stream>>>(
+        data, known, table.size(), on_device(root_of_unity<Fr>(b + 2, generator)));
+  }
+  return gpu::launched("double_powers");
 }
 
 template <class Fr>
@@ -435,19 +478,22 @@ Status powers_of(gpu::StreamHandle stream, const Fr& first, const Fr& step,
 }
 
 // Explicit instantiation of everything above for the field Fr.
-#define CUZK_INSTANTIATE_ROWS_CUDA(Fr)                                                \
-  template Status rows_of_a_and_b(gpu::StreamHandle, const DeviceMatrices<Fr>&,       \
-                                  const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>,   \
-                                  gpu::DeviceSpan<Fr>, gpu::DeviceSpan<Fr>,           \
-                                  gpu::DeviceSpan<std::uint32_t>);                    \
-  template Status rows_of_products(gpu::StreamHandle, const DeviceMatrices<Fr>&,      \
-                                   const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>); \
-  template Status multiply_into(gpu::StreamHandle, gpu::DeviceSpan<Fr>,               \
-                                gpu::DeviceSpan<const Fr>);                           \
-  template Status quotient_scalars(gpu::StreamHandle, unsigned, gpu::DeviceSpan<Fr>,  \
-                                   gpu::DeviceSpan<const Fr>);                        \
-  template Status to_scalars<Fr>(gpu::StreamHandle, gpu::DeviceSpan<const Fr>,        \
-                                 gpu::DeviceSpan<Fr::Scalar>);                        \
+#define CUZK_INSTANTIATE_ROWS_CUDA(Fr)                                                  \
+  template Status rows_of_a_and_b(gpu::StreamHandle, const DeviceMatrices<Fr>&,         \
+                                  const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>,     \
+                                  gpu::DeviceSpan<Fr>, gpu::DeviceSpan<Fr>,             \
+                                  gpu::DeviceSpan<std::uint32_t>);                      \
+  template Status rows_of_products(gpu::StreamHandle, const DeviceMatrices<Fr>&,        \
+                                   const DeviceAssignment<Fr>&, gpu::DeviceSpan<Fr>);   \
+  template Status multiply_into(gpu::StreamHandle, gpu::DeviceSpan<Fr>,                 \
+                                gpu::DeviceSpan<const Fr>);                             \
+  template Status quotient_scalars(gpu::StreamHandle, unsigned, gpu::DeviceSpan<Fr>,    \
+                                   gpu::DeviceSpan<const Fr>);                          \
+  template Status coset_scalars(gpu::StreamHandle, unsigned, gpu::DeviceSpan<Fr>,       \
+                                gpu::DeviceSpan<const Fr>);                             \
+  template Status fill_twiddles(gpu::StreamHandle, std::uint64_t, gpu::DeviceSpan<Fr>); \
+  template Status to_scalars<Fr>(gpu::StreamHandle, gpu::DeviceSpan<const Fr>,          \
+                                 gpu::DeviceSpan<Fr::Scalar>);                          \
   template Status powers_of(gpu::StreamHandle, const Fr&, const Fr&, gpu::DeviceSpan<Fr>);
 
 }  // namespace cuzk::groth16

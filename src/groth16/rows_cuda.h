@@ -57,8 +57,8 @@ struct DeviceAssignment {
 };
 
 // a = A z and b = B z over the whole domain, the appended input rows included. `failing`, one word
-// that the caller set to all ones, becomes the first row with a b != C z. `products`, unless it is
-// empty, becomes a b.
+// that the caller set to all ones, becomes the first row with a b != C z; empty, C is not looked
+// at. `products`, unless it is empty, becomes a b.
 template <class Fr>
 Status rows_of_a_and_b(gpu::StreamHandle stream, const DeviceMatrices<Fr>& matrices,
                        const DeviceAssignment<Fr>& assignment, gpu::DeviceSpan<Fr> a,
@@ -79,6 +79,16 @@ Status multiply_into(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> a, gpu::Devic
 template <class Fr>
 Status quotient_scalars(gpu::StreamHandle stream, unsigned domain_log2, gpu::DeviceSpan<Fr> c,
                         gpu::DeviceSpan<const Fr> product);
+
+// h = A B - C on the odd coset, canonical, in the place of c. `c` holds N C and `product` N^2 A B:
+// what transforms without their 1/N leave.
+template <class Fr>
+Status coset_scalars(gpu::StreamHandle stream, unsigned domain_log2, gpu::DeviceSpan<Fr> c,
+                     gpu::DeviceSpan<const Fr> product);
+
+// The twiddles of ntt_cuda.h for the domain of another generator's roots of unity.
+template <class Fr>
+Status fill_twiddles(gpu::StreamHandle stream, std::uint64_t generator, gpu::DeviceSpan<Fr> table);
 
 // out[i] = in[i], canonical; in place or not.
 template <class Fr>

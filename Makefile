@@ -5,12 +5,13 @@ JOBS ?= $(shell nproc)
 TEST_JOBS ?= 2
 DEMO ?= build/demo
 
-.PHONY: help demo test build deps bench format check-format asan fuzz clean
+.PHONY: help demo test build deps bench package format check-format asan fuzz clean
 
 help:
 	@echo "make demo   set up, build, prove a real 2 KiB sector and verify the proof"
 	@echo "make test   set up, build, run every test that needs no GPU"
 	@echo "make bench  build and run the benchmarks (minutes)"
+	@echo "make package  Debian packages in build/package (docs/operators.md)"
 	@echo "make asan   tests under address and undefined-behaviour sanitizers"
 	@echo "make fuzz   every fuzzer for a few seconds"
 	@echo "make format / check-format / clean"
@@ -34,6 +35,11 @@ test: build
 
 bench: build
 	tools/run_benchmarks.sh build/release
+
+package:
+	@tools/install_dependencies.sh --build-only
+	cmake --preset package
+	cmake --build --preset package -j $(JOBS)
 
 asan: deps
 	cmake --preset asan

@@ -10,7 +10,7 @@ foreach(program prover verifier)
 endforeach()
 
 include(GNUInstallDirs)
-install(TARGETS cuzk-prover cuzk-verifier DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT rapidsnark)
+install(TARGETS cuzk-prover cuzk-verifier DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 
 if(CUZK_TESTS)
   cuzk_require_package(Python3 python3 COMPONENTS Interpreter)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -68,9 +69,21 @@ nlohmann::json gpu_state() {
          {"compute_capability", fmt::format("{}.{}", d.capability_major, d.capability_minor)},
          {"self_test", self_test_of(d)}});
   }
+  const auto passed = [](const nlohmann::json& d) {
+    return d["self_test"].get<std::string>().starts_with("passed");
+  };
+  std::string takes = "the CPU";
+  if (std::ranges::any_of(devices, passed)) {
+    takes.clear();
+    for (const auto& d : devices) {
+      if (!passed(d)) continue;
+      takes += fmt::format("{}cuda:{}", takes.empty() ? "" : ", ", d["index"].get<int>());
+    }
+  }
   return {{"built_with_cuda", gpu::built_with_cuda()},
           {"note", gpu::no_device_reason()},
-          {"devices", devices}};
+          {"devices", devices},
+          {"prove_takes", takes}};
 }
 
 Result<ExitCode> doctor(const CommonOptions& o) {

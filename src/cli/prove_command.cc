@@ -6,6 +6,7 @@
 
 #include "base/mapped_file.h"
 #include "cli/circom_command.h"
+#include "engine/job_devices.h"
 
 namespace cuzk::cli {
 
@@ -31,7 +32,8 @@ std::string time_table(const Timeline& timeline) {
 }
 
 nlohmann::json reply_json(const ParsedRequest& request, const engine::ProofReply& reply,
-                          const ProveOptions& options, Session& session) {
+                          const ProveOptions& options, const std::vector<std::string>& devices,
+                          Session& session) {
   nlohmann::json spans;
   for (const SpanRecord& r : session.timeline().records()) {
     spans[r.name] = session.timeline().total_ms(r.name);
@@ -41,6 +43,7 @@ nlohmann::json reply_json(const ParsedRequest& request, const engine::ProofReply
                         {"partitions", request.job.partitions()},
                         {"registered_proof", request.job.name},
                         {"verified", true},
+                        {"devices", devices},
                         {"params", reply.params_file},
                         {"insecure_dev", reply.insecure_dev},
                         {"circuit_bytes", reply.circuit_bytes},
@@ -97,6 +100,27 @@ Result<ExitCode> check_only(const ParsedRequest& request, const ProveOptions& op
   return kOk;
 }
 
+// A card that was opened takes the partitions; what it tells goes to standard error.
+Result<engine::ProofReply> prove(const ParsedRequest& request, const ProveOptions& options,
+                                 engine::CircuitStore& circuits, Session& session,
+                                 std::vector<std::string>& devices) {
+  const bool quiet = options.common.quiet;
+  CUZK_TRY(auto opened, open_devices(session.context(), options.device, quiet));
+  for (const auto& card : opened.cards) devices.push_back(card->name());
+  if (devices.empty()) devices.push_back("cpu");
+  engine::JobDevices on;
+  on.cards = std::move(opened.cards);
+  on.cpu_fallback = options.device.cpu_fallback();
+  on.log_id = request.log_id;
+  on.tell = [quiet](const std::string& what) { tell_of_device(quiet, what); };
+  on.on_timing = [quiet](const groth16::PartitionTiming& t) {
+    if (!quiet) std::fprintf(stderr, "%s\n", t.line().c_str());
+  };
+  const engine::ParameterStore parameters(options.common.parameter_directory());
+  return engine::prove_job(session.context(), circuits, parameters, request.job,
+                           options.key_choice(), on);
+}
+
 }  // namespace
 
 void ProveOptions::add(CLI::App& app) {
@@ -105,6 +129,7 @@ void ProveOptions::add(CLI::App& app) {
                "Allow a locally made key, and make it if it is missing (development only)");
   app.add_flag("--check-only", check_only,
                "Make no proof: synthesize every partition and check every row; needs no key");
+  device.add(app);
   common.add_parameters(app);
   common.add_resources(app);
   common.add_output(app);
@@ -117,22 +142,22 @@ Result<ExitCode> run_prove(
     return fail(ErrorCode::kInvalidArgument,
                 "--output is missing: say where the proof goes, or --check-only");
   }
+  CUZK_TRY_VOID(options.device.cards_options());
   StageShares shares =
       options.check_only ? StageShares{{"synthesize", 1}, {"satisfy", 2}} : prove_stage_shares();
   CUZK_TRY(auto session, Session::start(options.common, std::move(shares), 1));
   CUZK_TRY(const ParsedRequest request, parse(session->context()));
   engine::CircuitStore circuits(options.common.cache_directory());
   if (options.check_only) return check_only(request, options, circuits, *session);
-  const engine::ParameterStore parameters(options.common.parameter_directory());
-  const auto reply = engine::prove_job(session->context(), circuits, parameters, request.job,
-                                       options.key_choice());
+  std::vector<std::string> devices;
+  const auto reply = prove(request, options, circuits, *session, devices);
   CUZK_TRY_VOID(session->finish());
   print_warning(circuits);
   if (!reply) return fail(reply.error());
   CUZK_TRY_VOID(write_file_atomically(options.output, ByteSpan(reply->proof)));
   if (!options.common.quiet) print_reply(request, *reply, options, *session);
   if (options.common.json) {
-    std::printf("%s\n", reply_json(request, *reply, options, *session).dump(2).c_str());
+    std::printf("%s\n", reply_json(request, *reply, options, devices, *session).dump(2).c_str());
   }
   return kOk;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/device_options.h"
 #include "cli/session.h"
 #include "engine/job.h"
 
@@ -15,6 +16,7 @@ namespace cuzk::cli {
 
 struct ProveOptions {
   CommonOptions common;
+  DeviceOptions device;
   std::string output;
   bool insecure_dev = false;
   bool check_only = false;

@@ -37,12 +37,9 @@ Result<Footprint> footprint_of(const KeyFiles& files, const CompiledCircuit& cir
 Result<KeyFiles> admit(const Context& context, const ParameterStore& parameters,
                        const filecoin::CircuitSpec& spec, const CompiledCircuit& circuit,
                        const KeyChoice& choice) {
-  auto files = parameters.find(spec, choice.policy);
-  if (!files && files.error().code == ErrorCode::kNotFound && choice.make_missing_dev_key) {
-    files = parameters.make_insecure_dev(context, spec, circuit, std::nullopt);
-  }
-  if (!files) return files;
-  CUZK_TRY(const Footprint footprint, footprint_of(*files, circuit));
+  CUZK_TRY(auto files, parameters.find_or_make(context, spec, circuit, choice.policy,
+                                               choice.make_missing_dev_key));
+  CUZK_TRY(const Footprint footprint, footprint_of(files, circuit));
   const std::size_t room = context.memory.limit_bytes() - context.memory.used_bytes();
   if (footprint.total() > room) {
     return fail(

@@ -109,27 +109,41 @@ Result<KeyFiles> ParameterStore::find(const filecoin::CircuitSpec& spec, KeyPoli
       spec.development_size ? ", or for development have a key made: --insecure-dev" : "");
 }
 
-Result<ProvingKey<Bls12_381>> ParameterStore::load_proving_key(const Context& context,
-                                                               const KeyFiles& files,
-                                                               const CompiledCircuit& circuit,
-                                                               KeyPolicy policy) const {
+Result<KeyFiles> ParameterStore::find_or_make(const Context& context,
+                                              const filecoin::CircuitSpec& spec,
+                                              const CompiledCircuit& circuit, KeyPolicy policy,
+                                              bool make_missing) const {
+  auto files = find(spec, policy);
+  const bool missing = !files && files.error().code == ErrorCode::kNotFound;
+  return missing && make_missing ? make_insecure_dev(context, spec, circuit, std::nullopt) : files;
+}
+
+Result<VerifyingKey<Bls12_381>> ParameterStore::check_proving_key(const KeyFiles& files,
+                                                                  const CompiledCircuit& circuit,
+                                                                  KeyPolicy policy) const {
   if (files.params.empty()) {
     return fail(ErrorCode::kNotFound,
                 "{}: only the verifying key is there; proving needs the .params file",
                 files.vk.string());
   }
-  auto span = context.timeline.span("load_key");
   CUZK_TRY(const bellman::ParamsFile file, bellman::ParamsFile::open(files.params));
-  CUZK_TRY(const VerifyingKey<Bls12_381> vk, file.verifying_key(PointCheck::kSubgroup));
+  CUZK_TRY(auto vk, file.verifying_key(PointCheck::kSubgroup));
   const std::string name = files.params.string();
   if (policy == KeyPolicy::kCeremonyOnly) CUZK_TRY_VOID(groth16::check_verifying_key(vk, name));
   CUZK_TRY_VOID(check_ceremony(files.params.stem().string() + ".vk", vk, name, policy));
-  const auto& layout = file.layout();
-  const groth16::KeyCounts counts = {layout.ic.count, layout.h.count,    layout.l.count,
-                                     layout.a.count,  layout.b_g1.count, layout.b_g2.count};
-  CUZK_TRY_VOID(
-      groth16::check_key_counts(counts, groth16::expected_key_counts(circuit.r1cs, circuit.density),
-                                name, circuit.r1cs.name));
+  CUZK_TRY_VOID(groth16::check_key_counts(
+      file.counts(), groth16::expected_key_counts(circuit.r1cs, circuit.density), name,
+      circuit.r1cs.name));
+  return vk;
+}
+
+Result<ProvingKey<Bls12_381>> ParameterStore::load_proving_key(const Context& context,
+                                                               const KeyFiles& files,
+                                                               const CompiledCircuit& circuit,
+                                                               KeyPolicy policy) const {
+  auto span = context.timeline.span("load_key");
+  CUZK_TRY_VOID(check_proving_key(files, circuit, policy));
+  CUZK_TRY(const bellman::ParamsFile file, bellman::ParamsFile::open(files.params));
   return file.load(context.tasks, context.memory, PointCheck::kFormOnly);
 }
 

@@ -56,8 +56,19 @@ class ParameterStore {
   // it.
   Result<KeyFiles> find(const filecoin::CircuitSpec& spec, KeyPolicy policy) const;
 
-  // Span load_key. Errors: those of the reader; kInsecureKey for a file under an official name
-  // whose verifying key is not the ceremony's, or a forgeable key, unless the policy allows it.
+  // The same, and with `make_missing` an insecure-dev key is made where there is none.
+  Result<KeyFiles> find_or_make(const Context& context, const filecoin::CircuitSpec& spec,
+                                const CompiledCircuit& circuit, KeyPolicy policy,
+                                bool make_missing) const;
+
+  // Everything of a .params file but the points of its queries: structure, verifying key, trust,
+  // and that it is the circuit's. Errors: those of the reader; kInsecureKey for a file under an
+  // official name whose verifying key is not the ceremony's, or a forgeable key, unless the policy
+  // allows it; kMismatch.
+  Result<VerifyingKey<Bls12_381>> check_proving_key(const KeyFiles& files,
+                                                    const CompiledCircuit& circuit,
+                                                    KeyPolicy policy) const;
+  // The same, and loads the queries. Span load_key.
   Result<ProvingKey<Bls12_381>> load_proving_key(const Context& context, const KeyFiles& files,
                                                  const CompiledCircuit& circuit,
                                                  KeyPolicy policy) const;

@@ -1,0 +1,350 @@
+#include "engine/devices.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "format/bellman_key.h"
+#include "ntt/ntt_cuda.h"
+
+namespace cuzk::engine {
+
+namespace {
+
+constexpr std::size_t kLargestChunk = std::size_t{1} << 23;
+constexpr std::size_t kSmallestChunk = std::size_t{1} << 16;
+
+double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+// What a partition takes in each way to prove it.
+template <class Curve>
+Result<CardNeeds> needs_of(const CompactR1cs<typename Curve::Fr>& r1cs, const Density& density,
+                           const groth16::KeyCounts& counts, std::optional<unsigned> coset_log2) {
+  using Fr = typename Curve::Fr;
+  CardNeeds out;
+  out.circuit_bytes = groth16::DeviceCircuit<Fr>::bytes(r1cs, density) +
+                      ntt_cuda_table_bytes(coset_log2.value_or(r1cs.domain_log2()));
+  out.key_bytes = groth16::DeviceKey<Curve>::bytes(counts);
+  groth16::CudaLease lease;
+  lease.coset_domain_log2 = coset_log2;
+  CUZK_TRY(out.frugal_bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
+  lease.memory = groth16::CudaMemory::kRoomy;
+  CUZK_TRY(out.roomy_bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
+  lease.memory = groth16::CudaMemory::kFrugal;
+  lease.is_streamed = true;
+  for (std::size_t chunk = kLargestChunk; chunk >= kSmallestChunk; chunk /= 2) {
+    lease.stream_chunk = chunk;
+    CUZK_TRY(const std::size_t bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
+    out.streamed.push_back({chunk, bytes});
+  }
+  return out;
+}
+
+template <class Curve>
+groth16::KeyCounts counts_of(const circom::Key<Curve>& key) {
+  const auto& p = key.proving;
+  return {p.vk.ic.size(),   p.h_query.size(),    p.l_query.size(),
+          p.a_query.size(), p.b_g1_query.size(), p.b_g2_query.size()};
+}
+
+// From the file to the card, decoded in the pinned buffers between them.
+Result<std::unique_ptr<groth16::DeviceKey<Bls12_381>>> load_from_file(
+    const Context& context, gpu::Card& card, const std::filesystem::path& path,
+    std::size_t a_inputs, std::size_t b_inputs) {
+  CUZK_TRY(const auto file, bellman::ParamsFile::open(path));
+  CUZK_TRY(auto key, groth16::DeviceKey<Bls12_381>::allocate(card, file.counts()));
+  const auto send = [&]<class G>(std::string_view name, const bellman::ParamsFile::Section& section,
+                                 gpu::DeviceSpan<Affine<G>> to) {
+    constexpr std::size_t kPoint = sizeof(Affine<G>);
+    const auto make = [&](std::size_t offset, std::span<std::byte> out) {
+      const std::span<Affine<G>> points{reinterpret_cast<Affine<G>*>(out.data()),
+                                        out.size() / kPoint};
+      return file.decode<G>(context.tasks, section, name, offset / kPoint, points,
+                            PointCheck::kFormOnly);
+    };
+    return card.load_staging().upload_made(
+        card.load_stream(), reinterpret_cast<std::byte*>(to.data()), to.size_bytes(), kPoint, make);
+  };
+  const auto& layout = file.layout();
+  CUZK_TRY_VOID(send.operator()<Bls12_381G1>("h", layout.h, key->h_query_to_fill()));
+  CUZK_TRY_VOID(send.operator()<Bls12_381G1>("l", layout.l, key->l_query_to_fill()));
+  CUZK_TRY_VOID(send.operator()<Bls12_381G1>("a", layout.a, key->a_query_to_fill()));
+  CUZK_TRY_VOID(send.operator()<Bls12_381G1>("b_g1", layout.b_g1, key->b_g1_query_to_fill()));
+  CUZK_TRY_VOID(send.operator()<Bls12_381G2>("b_g2", layout.b_g2, key->b_g2_query_to_fill()));
+  CUZK_TRY_VOID(key->fetch_inputs(card, a_inputs, b_inputs));
+  return key;
+}
+
+Result<int> parse_ordinal(std::string_view text, std::string_view whole) {
+  std::string_view digits = text;
+  if (digits.starts_with("cuda:")) digits.remove_prefix(5);
+  int out = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  if (error == std::errc() && end == digits.data() + digits.size() && out >= 0) return out;
+  return fail(ErrorCode::kInvalidArgument,
+              "device '{}': write auto, cpu, cuda, or cards such as cuda:0,cuda:1", whole);
+}
+
+}  // namespace
+
+Result<DeviceChoice> parse_device_choice(std::string_view text) {
+  using Kind = DeviceChoice::Kind;
+  if (text == "auto") return DeviceChoice{Kind::kAuto, {}};
+  if (text == "cpu") return DeviceChoice{Kind::kCpu, {}};
+  if (text == "cuda") return DeviceChoice{Kind::kCuda, {}};
+  DeviceChoice out{Kind::kCuda, {}};
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (!item.starts_with("cuda:")) return fail(parse_ordinal("", text).error());
+    CUZK_TRY(const int ordinal, parse_ordinal(item, text));
+    if (std::ranges::count(out.cards, ordinal)) {
+      return fail(ErrorCode::kInvalidArgument, "device '{}': cuda:{} is named twice", text,
+                  ordinal);
+    }
+    out.cards.push_back(ordinal);
+    if (comma == std::string_view::npos) return out;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes,
+                                  std::string_view circuit) {
+  const std::size_t resident = needs.circuit_bytes + needs.key_bytes;
+  if (resident + needs.frugal_bytes <= arena_bytes) {
+    return CardPlan{false, resident, needs.frugal_bytes, needs.roomy_bytes, 0};
+  }
+  for (const auto& streamed : needs.streamed) {
+    if (needs.circuit_bytes + streamed.lease_bytes > arena_bytes) continue;
+    return CardPlan{true, needs.circuit_bytes, streamed.lease_bytes, 0, streamed.chunk};
+  }
+  const std::size_t least =
+      needs.circuit_bytes + (needs.streamed.empty() ? needs.key_bytes + needs.frugal_bytes
+                                                    : needs.streamed.back().lease_bytes);
+  return fail(ErrorCode::kOutOfBudget,
+              "{} needs {:.2f} GiB of a card's memory, its arena has {:.2f} GiB", circuit,
+              gib(least), gib(arena_bytes));
+}
+
+// What lasts on the card for one circuit and key.
+template <class Curve>
+struct CudaDevice::Content {
+  std::shared_ptr<const void> owner;  // of the host's part
+  std::unique_ptr<groth16::DeviceCircuit<typename Curve::Fr>> circuit;
+  std::unique_ptr<groth16::DeviceKey<Curve>> key;
+  std::unique_ptr<groth16::PinnedKey<Curve>> pinned;
+  groth16::KeyBases<Curve> bases;
+};
+
+CudaDevice::CudaDevice(std::unique_ptr<gpu::Card> card)
+    : card_(std::move(card)),
+      name_(fmt::format("cuda:{}", card_->info().index)),
+      keys_(card_->arena()) {}
+
+Result<std::shared_ptr<CudaDevice>> CudaDevice::open(const Context& context, int ordinal,
+                                                     const CardsOptions& options) {
+  const auto span = context.timeline.span("open_device", context.lane);
+  CUZK_TRY(auto card, gpu::Card::open({.device = ordinal,
+                                       .vram_budget = options.vram_budget,
+                                       .workers = options.workers}));
+  CUZK_TRY_VOID(groth16::self_test(context, *card));
+  return std::shared_ptr<CudaDevice>(new CudaDevice(std::move(card)));
+}
+
+std::string CudaDevice::description() const {
+  return fmt::format("{}, arena of {:.1f} GiB, {} worker{}", card_->info().name, gib(arena_bytes()),
+                     workers(), workers() == 1 ? "" : "s");
+}
+
+CardStatus CudaDevice::status() const {
+  CardStatus out;
+  out.name = name_;
+  out.description = card_->info().name;
+  if (const Status usable = card_->check_usable(); !usable) out.fenced = usable.error().message;
+  const gpu::Arena& arena = card_->arena();
+  out.arena_bytes = arena.total_bytes();
+  out.lasting_bytes = arena.lasting_bytes();
+  out.free_bytes = arena.free_bytes();
+  out.peak_bytes = arena.peak_bytes();
+  out.keys = keys_.held();
+  out.key_loads = keys_.loads();
+  out.key_evictions = keys_.evictions();
+  return out;
+}
+
+Result<CardPlan> CudaDevice::plan_known(const std::string& id, std::string_view circuit,
+                                        const std::function<Result<CardNeeds>()>& needs) const {
+  {
+    const std::lock_guard lock(plans_mutex_);
+    if (const auto known = plans_.find(id); known != plans_.end()) return known->second;
+  }
+  CUZK_TRY_VOID(card_->use());
+  CUZK_TRY(const CardNeeds sizes, needs());
+  CUZK_TRY(const CardPlan made, choose_card_plan(sizes, arena_bytes(), circuit));
+  const std::lock_guard lock(plans_mutex_);
+  plans_[id] = made;
+  return made;
+}
+
+Result<CardPlan> CudaDevice::plan(const std::string& id, const CompactR1cs<bls12_381::Fr>& r1cs,
+                                  const Density& density) const {
+  return plan_known(id, r1cs.name, [&] {
+    return needs_of<Bls12_381>(r1cs, density, groth16::expected_key_counts(r1cs, density), {});
+  });
+}
+
+template <class Curve>
+Result<CardPlan> CudaDevice::plan(const std::string& id, const circom::Key<Curve>& key) const {
+  return plan_known(id, key.matrices.name, [&] {
+    return needs_of<Curve>(key.matrices, *key.density, counts_of(key), key.proving.domain_log2);
+  });
+}
+
+template <class Fr>
+Status CudaDevice::load_circuit(const Context& context, const CompactR1cs<Fr>& r1cs,
+                                const Density& density, groth16::DeviceDomain<Fr> domain,
+                                std::unique_ptr<groth16::DeviceCircuit<Fr>>& out) {
+  auto& known = std::get<Twiddles<Fr>>(twiddles_)[domain.generator];
+  CUZK_TRY(out, groth16::DeviceCircuit<Fr>::load(*card_, context.tasks, r1cs, density, known.lock(),
+                                                 domain));
+  known = out->shared_twiddles();
+  return {};
+}
+
+template <class Curve>
+Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::backend_of(const Context& context,
+                                                                   const CardKeys::Wanted& wanted,
+                                                                   const CardPlan& plan,
+                                                                   const CardKeys::Loader& load,
+                                                                   OnPartitionTiming on_timing) {
+  CUZK_TRY_VOID(card_->check_usable());
+  CUZK_TRY_VOID(card_->use());
+  auto used = keys_.use(context.tasks, wanted, plan.roomy_lease_bytes,
+                        plan.roomy_lease_bytes * workers(), [&]() -> Result<std::shared_ptr<void>> {
+                          const auto span = context.timeline.span("load_device_key", context.lane);
+                          return load();
+                        });
+  if (!used) {
+    if (used.error().code == ErrorCode::kDeviceLost) card_->fence(used.error().message);
+    return fail(used.error());
+  }
+  const auto& content = *static_cast<const Content<Curve>*>(used->content());
+  const bool roomy = used->lease_bytes() > plan.lease_bytes;
+  CUZK_TRY(auto backend,
+           groth16::make_cuda_backend<Curve>(
+               *card_, *content.circuit, content.bases,
+               {.memory = roomy ? groth16::CudaMemory::kRoomy : groth16::CudaMemory::kFrugal,
+                .stream_chunk = plan.stream_chunk,
+                .on_timing = std::move(on_timing)}));
+  return std::make_unique<CardBackend<Curve>>(std::move(*used), std::move(backend));
+}
+
+Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(const Context& context,
+                                                                const ParamsKey& key,
+                                                                OnPartitionTiming on_timing) {
+  CUZK_TRY(const CardPlan how, plan(key.id, key.r1cs, key.density));
+  const bool in_memory = key.host && !key.host->h_query.empty();
+  if (how.is_streamed && !in_memory) {
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: its key must be streamed to {}, and is not in memory", key.r1cs.name, name_);
+  }
+  const std::size_t a_inputs = key.r1cs.num_inputs, b_inputs = key.density.b_input.count;
+  const auto load = [&]() -> Result<std::shared_ptr<void>> {
+    auto out = std::make_shared<Content<Bls12_381>>();
+    CUZK_TRY_VOID(load_circuit<bls12_381::Fr>(context, key.r1cs, key.density, {}, out->circuit));
+    if (how.is_streamed) {
+      out->owner = key.owner;
+      CUZK_TRY(out->pinned,
+               groth16::PinnedKey<Bls12_381>::pin(*card_, *key.host, a_inputs, b_inputs));
+    } else if (in_memory) {
+      CUZK_TRY(out->key, groth16::DeviceKey<Bls12_381>::load(*card_, context.tasks, *key.host,
+                                                             a_inputs, b_inputs));
+    } else {
+      CUZK_TRY(out->key, load_from_file(context, *card_, key.file, a_inputs, b_inputs));
+    }
+    out->bases = how.is_streamed ? out->pinned->bases() : out->key->bases();
+    return std::shared_ptr<void>(std::move(out));
+  };
+  // Another object of the same circuit is another one to the backend.
+  const CardKeys::Wanted wanted{key.id, how.lasting_bytes, how.lease_bytes,
+                                how.is_streamed ? "streamed" : "resident"};
+  return backend_of<Bls12_381>(context, wanted, how, load, std::move(on_timing));
+}
+
+template <class Curve>
+Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::use(const Context& context,
+                                                            const std::string& id,
+                                                            const circom::Key<Curve>& key,
+                                                            OnPartitionTiming on_timing) {
+  using Fr = typename Curve::Fr;
+  CUZK_TRY(const CardPlan how, plan(id, key));
+  const std::size_t a_inputs = key.matrices.num_inputs, b_inputs = key.density->b_input.count;
+  const auto load = [&]() -> Result<std::shared_ptr<void>> {
+    auto out = std::make_shared<Content<Curve>>();
+    CUZK_TRY_VOID(load_circuit<Fr>(context, key.matrices, *key.density,
+                                   {key.proving.domain_log2, groth16::kCosetGenerator},
+                                   out->circuit));
+    if (how.is_streamed) {
+      CUZK_TRY(out->pinned,
+               groth16::PinnedKey<Curve>::pin(context, *card_, key.proving, a_inputs, b_inputs));
+    } else {
+      CUZK_TRY(out->key,
+               groth16::DeviceKey<Curve>::load(context, *card_, key.proving, a_inputs, b_inputs));
+    }
+    out->bases = how.is_streamed ? out->pinned->bases() : out->key->bases();
+    return std::shared_ptr<void>(std::move(out));
+  };
+  const CardKeys::Wanted wanted{id, how.lasting_bytes, how.lease_bytes,
+                                how.is_streamed ? "streamed" : "resident"};
+  return backend_of<Curve>(context, wanted, how, load, std::move(on_timing));
+}
+
+void CudaDevice::forget(const std::string& id) {
+  keys_.forget(id);
+  const std::lock_guard lock(plans_mutex_);
+  plans_.erase(id);
+}
+
+template Result<CardPlan> CudaDevice::plan(const std::string&, const circom::Key<Bls12_381>&) const;
+template Result<CardPlan> CudaDevice::plan(const std::string&, const circom::Key<Bn254>&) const;
+template Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(
+    const Context&, const std::string&, const circom::Key<Bls12_381>&, OnPartitionTiming);
+template Result<std::unique_ptr<CardBackend<Bn254>>> CudaDevice::use(const Context&,
+                                                                     const std::string&,
+                                                                     const circom::Key<Bn254>&,
+                                                                     OnPartitionTiming);
+
+Result<OpenedCards> open_cards(const Context& context, const CardsOptions& options) {
+  using Kind = DeviceChoice::Kind;
+  OpenedCards out;
+  if (options.choice.kind == Kind::kCpu) return out;
+  std::vector<int> wanted = options.choice.cards;
+  if (wanted.empty()) {
+    for (const gpu::DeviceInfo& d : gpu::list_devices()) wanted.push_back(d.index);
+  }
+  if (wanted.empty()) {
+    const std::string why = gpu::no_device_reason();
+    if (options.choice.kind == Kind::kAuto) {
+      out.notes.push_back(fmt::format("no CUDA card: {}", why));
+      return out;
+    }
+    return fail(ErrorCode::kInvalidArgument, "a CUDA card was asked for, and there is none: {}",
+                why);
+  }
+  std::optional<Error> last;
+  for (const int ordinal : wanted) {
+    auto opened = CudaDevice::open(context, ordinal, options);
+    if (opened) {
+      out.notes.push_back(fmt::format("{}: {}", (*opened)->name(), (*opened)->description()));
+      out.cards.push_back(std::move(*opened));
+    } else {
+      last = opened.error();
+      out.notes.push_back(fmt::format("cuda:{} is not used: {}", ordinal, last->message));
+    }
+  }
+  if (out.cards.empty() && options.choice.kind == Kind::kCuda) {
+    return fail(last->code, "no CUDA card can be used: cuda:{}: {}", wanted.back(), last->message);
+  }
+  return out;
+}
+
+}  // namespace cuzk::engine

@@ -12,6 +12,8 @@ std::string_view status_kind_name(engine::ProofKind kind) {
       return "window-post";
     case engine::ProofKind::kWinningPost:
       return "winning-post";
+    case engine::ProofKind::kCircom:
+      return "circom";
   }
   return "unknown";
 }

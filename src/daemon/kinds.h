@@ -10,7 +10,7 @@
 
 namespace cuzk::daemon {
 
-// "porep-c2", "snap-update", "window-post", "winning-post".
+// "porep-c2", "snap-update", "window-post", "winning-post"; "circom" is ours.
 std::string_view status_kind_name(engine::ProofKind kind);
 // "porep_c2", ...: as a metric's label.
 std::string metric_kind_name(engine::ProofKind kind);

@@ -43,7 +43,29 @@ constexpr Kind kKinds[] = {
     {"update", find_update},
 };
 
+// By what an identifier begins with; up to `small_sector` bytes of a sector the first bound counts.
+struct CompileBound {
+  std::string_view prefix;
+  std::uint64_t small_sector;
+  std::size_t small_bytes;
+  std::size_t bytes;
+};
+constexpr std::size_t kMib = std::size_t{1} << 20;
+constexpr CompileBound kCompileBounds[] = {
+    {"porep-", std::uint64_t{512} << 20, 384 * kMib, 2048 * kMib},
+    {"post-", std::uint64_t{512} << 20, 128 * kMib, 256 * kMib},
+    {"update-", std::uint64_t{512} << 20, 384 * kMib, 2048 * kMib},
+};
+
 }  // namespace
+
+std::size_t compile_bytes(const filecoin::CircuitSpec& spec) {
+  for (const CompileBound& b : kCompileBounds) {
+    if (!spec.identifier.starts_with(b.prefix)) continue;
+    return spec.sector_bytes <= b.small_sector ? b.small_bytes : b.bytes;
+  }
+  return 0;
+}
 
 std::vector<std::string_view> proof_kinds() {
   std::vector<std::string_view> out;

@@ -1,10 +1,14 @@
 #include "engine/circom.h"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "circom/decimal.h"
 #include "circom/dev_setup.h"
+#include "engine/devices.h"
 #include "format/r1cs_file.h"
 #include "format/wtns.h"
 #include "groth16/key_check.h"
@@ -77,8 +81,12 @@ class CircomProver::Impl {
   virtual ~Impl() = default;
   virtual const format::ZkeyHeader& header() const = 0;
   virtual std::string verification_key_json() const = 0;
-  virtual Result<CircomReply> prove(const Context& context, const InputBytes& wtns,
-                                    const CircomProveOptions& options) const = 0;
+  virtual std::uint32_t num_constraints() const = 0;
+  virtual Result<std::unique_ptr<CircomWitness>> read_witness(
+      const Context& context, const InputBytes& wtns, const CircomProveOptions& options) const = 0;
+  virtual Result<std::unique_ptr<CircomPending>> start(const Context& context,
+                                                       const CircomWitness& witness,
+                                                       const CircomProveOptions& options) const = 0;
 };
 
 namespace {
@@ -98,7 +106,14 @@ class ProverOf final : public CircomProver::Impl {
       CUZK_TRY_VOID(check_key_safety(file, key.proving.vk));
     }
     if (options.resident) CUZK_TRY_VOID(load_queries(context, key.proving));
-    return std::unique_ptr<CircomProver::Impl>(new ProverOf(file.name(), header, std::move(key)));
+    auto out = std::unique_ptr<ProverOf>(new ProverOf(file.name(), header, std::move(key)));
+    if (options.r1cs) CUZK_TRY_VOID(out->keep_circuit(context, options));
+    return std::unique_ptr<CircomProver::Impl>(std::move(out));
+  }
+
+  // What lasts on the cards borrows the key.
+  ~ProverOf() override {
+    for (const auto& card : cards_) card->forget(card_id());
   }
 
   const format::ZkeyHeader& header() const override { return header_; }
@@ -106,25 +121,101 @@ class ProverOf final : public CircomProver::Impl {
     return format::write_verification_key_json(key_.proving.vk);
   }
 
-  Result<CircomReply> prove(const Context& context, const InputBytes& wtns,
-                            const CircomProveOptions& options) const override {
+  std::uint32_t num_constraints() const override { return key_.matrices.num_rows; }
+
+  Result<std::unique_ptr<CircomWitness>> read_witness(
+      const Context& context, const InputBytes& wtns,
+      const CircomProveOptions& options) const override {
+    auto out = std::make_unique<WitnessOf>();
+    CUZK_TRY(out->values, values_of(context, wtns));
+    if (options.r1cs) {
+      CUZK_TRY(const auto circuit, load_circuit(context, *options.r1cs, options.sym));
+      CUZK_TRY_VOID(check_satisfied(context, out->values, circuit));
+    } else if (circuit_) {
+      CUZK_TRY_VOID(check_satisfied(context, out->values, *circuit_));
+    }
+    return std::unique_ptr<CircomWitness>(std::move(out));
+  }
+
+  Result<std::unique_ptr<CircomPending>> start(const Context& context, const CircomWitness& witness,
+                                               const CircomProveOptions& options) const override {
+    const auto* own = dynamic_cast<const WitnessOf*>(&witness);
+    CUZK_CHECK(own != nullptr);
     CUZK_TRY(const auto blinding, blinding_of(options));
-    CUZK_TRY(const auto witness, read_witness(context, wtns));
-    if (options.r1cs) CUZK_TRY_VOID(check_witness(context, witness, options));
-    const auto backend = groth16::make_cpu_backend<Curve>();
-    const groth16::CosetProveInput<Curve> input{key_.matrices, *key_.density, witness,
-                                                key_.proving};
-    CUZK_TRY(auto pending, groth16::start_proof_with_blinding(*backend, context, input, blinding));
-    CUZK_TRY(const auto proof, pending.finish());
-    return reply_of(context, proof, witness, options);
+    auto out = std::make_unique<PendingOf>(*this, context, own->values, options);
+    CUZK_TRY_VOID(out->start(blinding));
+    return std::unique_ptr<CircomPending>(std::move(out));
   }
 
  private:
+  struct WitnessOf final : CircomWitness {
+    CompactWitness<Fr> values;
+  };
+
+  // The circuit that witnesses are checked against.
+  struct Circuit {
+    std::string name;
+    circom::Program<Fr> program;
+    circom::Symbols symbols;
+    Reservation memory;
+  };
+
+  class PendingOf final : public CircomPending {
+   public:
+    PendingOf(const ProverOf& prover, const Context& context, const CompactWitness<Fr>& witness,
+              const CircomProveOptions& options)
+        : prover_(prover), context_(context), witness_(witness), options_(options) {}
+
+    Status start(const groth16::Blinding<Curve>& blinding) {
+      groth16::Backend<Curve>* backend = nullptr;
+      if (options_.device) {
+        CUZK_TRY(on_card_, prover_.use_card(context_, options_.device, options_.on_timing));
+        backend = &on_card_->backend();
+      } else {
+        backend_ = groth16::make_cpu_backend<Curve>();
+        backend = backend_.get();
+      }
+      input_.emplace(groth16::CosetProveInput<Curve>{prover_.key_.matrices, *prover_.key_.density,
+                                                     witness_, prover_.key_.proving});
+      CUZK_TRY(auto pending,
+               groth16::start_proof_with_blinding(*backend, context_, *input_, blinding));
+      pending_.emplace(std::move(pending));
+      return {};
+    }
+    Result<CircomReply> finish() override {
+      CUZK_TRY(const auto proof, pending_->finish());
+      return prover_.reply_of(context_, proof, witness_, options_);
+    }
+
+   private:
+    const ProverOf& prover_;
+    const Context context_;
+    const CompactWitness<Fr>& witness_;
+    const CircomProveOptions options_;
+    std::unique_ptr<groth16::Backend<Curve>> backend_;
+    std::unique_ptr<CardBackend<Curve>> on_card_;
+    std::optional<groth16::CosetProveInput<Curve>> input_;
+    std::optional<groth16::PendingProof<Curve>> pending_;
+  };
+
   ProverOf(std::string name, const format::ZkeyHeader& header, circom::Key<Curve> key)
       : name_(std::move(name)),
         header_(header),
         key_(std::move(key)),
         verifying_key_(key_.proving.vk) {}
+
+  std::string card_id() const {
+    return fmt::format("{} at {}", name_, static_cast<const void*>(&key_));
+  }
+  Result<std::unique_ptr<CardBackend<Curve>>> use_card(
+      const Context& context, const std::shared_ptr<CudaDevice>& card,
+      const std::function<void(const groth16::PartitionTiming&)>& on_timing) const {
+    {
+      const std::lock_guard lock(cards_mutex_);
+      if (std::ranges::find(cards_, card) == cards_.end()) cards_.push_back(card);
+    }
+    return card->use<Curve>(context, card_id(), key_, on_timing);
+  }
 
   static Status load_queries(const Context& context, groth16::CosetProvingKey<Curve>& key) {
     const auto span = context.timeline.span("read_key", context.lane);
@@ -147,20 +238,22 @@ class ProverOf final : public CircomProver::Impl {
                                                               Fr::from_scalar({*s}));
   }
 
-  Result<CompactWitness<Fr>> read_witness(const Context& context, const InputBytes& wtns) const {
+  Result<CompactWitness<Fr>> values_of(const Context& context, const InputBytes& wtns) const {
     const auto span = context.timeline.span("read_witness", context.lane);
+    CUZK_TRY_VOID(check_wtns_header(wtns, header_));
     CUZK_TRY(const auto file, format::WtnsFile::parse(wtns));
-    const auto checked = [&]() -> Status {
-      CUZK_TRY_VOID(check_curves(file.curve(), header_.curve, "the key"));
-      return check_counts(file.num_values(), header_.num_wires, "the key");
-    }();
-    if (!checked) return fail(checked.error().in(wtns.name()));
     return file.to_witness<Fr>(context.tasks, header_.num_public);
   }
 
-  Status check_witness(const Context& context, const CompactWitness<Fr>& witness,
-                       const CircomProveOptions& options) const {
-    CUZK_TRY(const auto file, format::R1csFile::parse(*options.r1cs));
+  Status keep_circuit(const Context& context, const CircomKeyOptions& options) {
+    CUZK_TRY(auto circuit, load_circuit(context, *options.r1cs, options.sym));
+    circuit_.emplace(std::move(circuit));
+    return {};
+  }
+
+  Result<Circuit> load_circuit(const Context& context, const InputBytes& r1cs,
+                               const std::optional<InputBytes>& sym) const {
+    CUZK_TRY(const auto file, format::R1csFile::parse(r1cs));
     const auto& h = file.header();
     if (h.curve != header_.curve || h.num_wires != header_.num_wires ||
         h.num_public() != header_.num_public) {
@@ -170,8 +263,19 @@ class ProverOf final : public CircomProver::Impl {
                   file.name(), display_name(h.curve), h.num_wires, h.num_public(),
                   display_name(header_.curve), header_.num_wires, header_.num_public);
     }
-    CUZK_TRY(const auto program, file.load<Fr>(context.tasks, context.memory));
-    return check_against_circuit(context, witness, program, options.sym);
+    Circuit out;
+    out.name = file.name();
+    CUZK_TRY(out.program, file.load<Fr>(context.tasks, context.memory));
+    CUZK_TRY(out.memory,
+             context.memory.reserve(file.name() + ": constraints", out.program.r1cs.bytes()));
+    CUZK_TRY(out.symbols, symbols_of(sym));
+    return out;
+  }
+
+  Status check_satisfied(const Context& context, const CompactWitness<Fr>& witness,
+                         const Circuit& circuit) const {
+    const auto span = context.timeline.span("satisfy", context.lane);
+    return circom::check_satisfied(context.tasks, circuit.program, witness, circuit.symbols);
   }
 
   Result<CircomReply> reply_of(const Context& context, const Proof<Curve>& proof,
@@ -190,7 +294,7 @@ class ProverOf final : public CircomProver::Impl {
   // Without C a wrong witness shows in the finished proof only.
   Error why_not(const Error& error, const CircomProveOptions& options) const {
     if (error.code != ErrorCode::kInvalidProof) return error;
-    if (!options.r1cs) {
+    if (!options.r1cs && !circuit_) {
       return {
           ErrorCode::kUnsatisfied,
           fmt::format("the witness does not satisfy the circuit of {}: the finished proof does "
@@ -201,13 +305,16 @@ class ProverOf final : public CircomProver::Impl {
         ErrorCode::kMismatch,
         fmt::format("the witness satisfies {}, but the finished proof does not verify: {} is the "
                     "key of another circuit, or damaged",
-                    options.r1cs->name(), name_)};
+                    options.r1cs ? options.r1cs->name() : circuit_->name, name_)};
   }
 
   const std::string name_;
   const format::ZkeyHeader header_;
   const circom::Key<Curve> key_;
   const groth16::PreparedVerifyingKey<Curve> verifying_key_;
+  std::optional<Circuit> circuit_;
+  mutable std::mutex cards_mutex_;
+  mutable std::vector<std::shared_ptr<CudaDevice>> cards_;  // that were used
 };
 
 template <class Curve>
@@ -259,9 +366,23 @@ CurveId CircomProver::curve() const { return impl_->header().curve; }
 const format::ZkeyHeader& CircomProver::header() const { return impl_->header(); }
 std::string CircomProver::verification_key_json() const { return impl_->verification_key_json(); }
 
+std::uint32_t CircomProver::num_constraints() const { return impl_->num_constraints(); }
+
 Result<CircomReply> CircomProver::prove(const Context& context, const InputBytes& wtns,
                                         const CircomProveOptions& options) const {
-  return impl_->prove(context, wtns, options);
+  CUZK_TRY(const auto witness, read_witness(context, wtns, options));
+  CUZK_TRY(const auto pending, start(context, *witness, options));
+  return pending->finish();
+}
+
+Result<std::unique_ptr<CircomWitness>> CircomProver::read_witness(
+    const Context& context, const InputBytes& wtns, const CircomProveOptions& options) const {
+  return impl_->read_witness(context, wtns, options);
+}
+
+Result<std::unique_ptr<CircomPending>> CircomProver::start(
+    const Context& context, const CircomWitness& witness, const CircomProveOptions& options) const {
+  return impl_->start(context, witness, options);
 }
 
 Status verify_circom(Tasks& tasks, const CircomClaim& claim, bool allow_insecure_key) {
@@ -277,6 +398,43 @@ Status check_zkey(const Context& context, const format::ZkeyFile& file, bool ful
     CUZK_TRY(const auto key, file.load<Curve>(context));
     if (full) CUZK_TRY_VOID(file.check_points<Curve>(context));
     return check_key_safety(file, key.proving.vk);
+  });
+}
+
+Status check_zkey_trust(const format::ZkeyFile& file) {
+  CUZK_TRY(const format::ZkeyHeader header, file.header());
+  return circom::with_curve(header.curve, [&]<class Curve>() -> Status {
+    CUZK_TRY(const auto vk, file.verifying_key<Curve>(PointCheck::kSubgroup));
+    return check_key_safety(file, vk);
+  });
+}
+
+Status check_wtns_header(const InputBytes& wtns, const format::ZkeyHeader& key) {
+  CUZK_TRY(const auto file, format::WtnsFile::parse(wtns));
+  const auto checked = [&]() -> Status {
+    CUZK_TRY_VOID(check_curves(file.curve(), key.curve, "the key"));
+    return check_counts(file.num_values(), key.num_wires, "the key");
+  }();
+  if (!checked) return fail(checked.error().in(wtns.name()));
+  return {};
+}
+
+Result<std::string> verification_key_json_of(const format::ZkeyFile& file) {
+  CUZK_TRY(const format::ZkeyHeader header, file.header());
+  return circom::with_curve(header.curve, [&]<class Curve>() -> Result<std::string> {
+    CUZK_TRY(const auto vk, file.verifying_key<Curve>(PointCheck::kFormOnly));
+    return format::write_verification_key_json(vk);
+  });
+}
+
+Result<InputBytes> wtns_of(CurveId curve, const InputBytes& witness) {
+  const std::string_view text = witness.text();
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] != '[') return witness;
+  return circom::with_curve(curve, [&]<class Curve>() -> Result<InputBytes> {
+    using Fr = typename Curve::Fr;
+    CUZK_TRY(const auto values, format::read_public_json<Fr>(text, witness.name()));
+    return InputBytes::own(format::encode_wtns<Fr>(values), witness.name());
   });
 }
 

@@ -19,6 +19,7 @@
 //          or a shared one; a call uses context.tasks, and is cancelled by their stop token.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@
 #include "format/input_bytes.h"
 #include "format/snarkjs_json.h"
 #include "format/zkey.h"
+#include "groth16/backend_cuda.h"
 
 namespace cuzk::engine {
 
@@ -37,13 +39,23 @@ struct CircomKeyOptions {
   // Reads the key's points at once and keeps them, for many proofs; otherwise each proof reads what
   // it sums when it sums it, which takes least memory.
   bool resident = false;
+  // The circuit and its names, kept with the key: every witness is checked against them, as with
+  // CircomProveOptions.
+  std::optional<format::InputBytes> r1cs = {};
+  std::optional<format::InputBytes> sym = {};
 };
+
+class CudaDevice;  // devices.h
 
 struct CircomProveOptions {
   // The circuit, to name the constraint that a wrong witness fails; its names, to name the signals.
   std::optional<format::InputBytes> r1cs;
   std::optional<format::InputBytes> sym;
   format::JsonStyle style = format::JsonStyle::kSnarkjs;
+  // A card that proves; null: the CPU. The key stays there, or is streamed to it, until the prover
+  // goes. `on_timing` is called by finish().
+  std::shared_ptr<CudaDevice> device;
+  std::function<void(const groth16::PartitionTiming&)> on_timing;
   // Fixed blinding as canonical decimals, for comparison with snarkjs. Such a proof hides nothing.
   struct InsecureBlinding {
     std::string r, s;
@@ -55,6 +67,19 @@ struct CircomReply {
   std::string proof_json;
   std::string public_json;
   std::uint32_t num_public = 0;
+};
+
+// prove() in its stages, for those who have several proofs under way: a witness that was read and
+// fits the key, and a proof that was started, which borrows prover, context and witness.
+class CircomWitness {
+ public:
+  virtual ~CircomWitness() = default;
+};
+class CircomPending {
+ public:
+  virtual ~CircomPending() = default;
+  // Once. Spans: finish, verify.
+  virtual Result<CircomReply> finish() = 0;
 };
 
 class CircomProver {
@@ -71,6 +96,16 @@ class CircomProver {
   // Spans: read_witness, read_key, those of groth16::prove, verify.
   Result<CircomReply> prove(const Context& context, const format::InputBytes& wtns,
                             const CircomProveOptions& options = {}) const;
+
+  // Spans: read_witness, satisfy.
+  Result<std::unique_ptr<CircomWitness>> read_witness(const Context& context,
+                                                      const format::InputBytes& wtns,
+                                                      const CircomProveOptions& options = {}) const;
+  // `witness` is of read_witness of this prover. Spans: read_key, those of groth16::prove.
+  Result<std::unique_ptr<CircomPending>> start(const Context& context, const CircomWitness& witness,
+                                               const CircomProveOptions& options = {}) const;
+
+  std::uint32_t num_constraints() const;
 
   CircomProver(CircomProver&&) noexcept;
   CircomProver& operator=(CircomProver&&) noexcept;
@@ -99,6 +134,20 @@ Status verify_circom(Tasks& tasks, const CircomClaim& claim, bool allow_insecure
 // `full` every point of the file: on the curve, in the subgroup (span check_points).
 // Errors: kInsecureKey or kCorruptInput says what is wrong.
 Status check_zkey(const Context& context, const format::ZkeyFile& file, bool full);
+
+// The part of it that needs no coefficients, and hence no memory: the header's points, gamma, delta
+// and the generators, the contributions, whether h is empty. Errors: the same.
+Status check_zkey_trust(const format::ZkeyFile& file);
+
+// As CircomProver::verification_key_json, from the header alone.
+Result<std::string> verification_key_json_of(const format::ZkeyFile& file);
+
+// A witness in either form as a .wtns: an array of decimals, as snarkjs exports it, becomes one of
+// the curve; anything else stays as it is. Errors: kCorruptInput.
+Result<format::InputBytes> wtns_of(circom::CurveId curve, const format::InputBytes& witness);
+
+// Structure, curve and number of values, nothing more. Errors: kCorruptInput, kMismatch.
+Status check_wtns_header(const format::InputBytes& wtns, const format::ZkeyHeader& key);
 
 // Everything that is wrong with a witness by itself or, given the circuit, with the two together.
 // Errors: kUnsatisfied names the failing constraint; the others as above.

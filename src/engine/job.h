@@ -9,6 +9,7 @@
 //          once. One call below uses context.tasks; several calls may run at once.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ namespace cuzk::engine {
 using Witness = CompactWitness<bls12_381::Fr>;
 using PublicInputs = std::vector<bls12_381::Fr>;  // of one partition, without the constant one
 
+struct CircomOrder;  // circom_circuits.h
+
 struct Job {
   std::string name;  // for people and logs: "StackedDrg2KiBV1_1"
   filecoin::CircuitSpec circuit;
@@ -32,6 +35,9 @@ struct Job {
   // Which of the request's partitions these are; empty: 0, 1, ... A WindowPoSt request may be for
   // one partition of several.
   std::vector<std::uint32_t> partition_numbers;
+  // Instead of synthesize, and with only name and identifier in `circuit`: a circom proof, of one
+  // partition. The pipeline proves it by CircomProver.
+  std::shared_ptr<const CircomOrder> circom;
 
   std::size_t partitions() const { return public_inputs.size(); }
   std::string partition_name(std::size_t partition) const;  // "partition 3 of 10"
@@ -68,7 +74,8 @@ Result<groth16::VerifiedProof<Bls12_381>> prove_partition(
     const Witness& witness);
 
 struct ProofReply {
-  std::vector<std::uint8_t> proof;  // 192 bytes for each partition
+  std::vector<std::uint8_t> proof;  // 192 bytes for each partition; circom: proof.json
+  std::string public_json;          // circom's
   std::string params_file;
   bool insecure_dev = false;
   std::size_t circuit_bytes = 0;

@@ -1,6 +1,8 @@
 #include "engine/journal.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <mutex>
@@ -26,7 +28,8 @@ constexpr const char* kSchema =
     "  proof BLOB,"
     "  error_code INTEGER NOT NULL DEFAULT 0,"
     "  error TEXT,"
-    "  insecure_dev INTEGER NOT NULL DEFAULT 0);"
+    "  insecure_dev INTEGER NOT NULL DEFAULT 0,"
+    "  public_json TEXT);"
     "CREATE INDEX runs_by_id ON runs (request_id, run);"
     "CREATE INDEX runs_by_state ON runs (state, finished_unix_ms);"
     // Apart, so that reading a run's state does not pass over its payload.
@@ -34,8 +37,24 @@ constexpr const char* kSchema =
 
 constexpr const char* kColumns =
     "run, request_id, digest, kind, state, accepted_unix_ms, finished_unix_ms, proof, error_code, "
-    "error, insecure_dev, head, "
+    "error, insecure_dev, public_json, head, "
     "ifnull((SELECT length(bytes) FROM requests r WHERE r.run = runs.run), 0)";
+
+// Made for its owner alone; SQLite makes the files beside it with its mode. What cannot be done
+// here shows when the file is opened.
+void make_private(const fs::path& file) {
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (fd >= 0) ::close(fd);
+}
+
+// A journal of ours that others may read is closed to them.
+void keep_private(const fs::path& file) {
+  for (const char* ending : {"", "-wal", "-shm"}) {
+    std::error_code none;
+    fs::permissions(file.string() + ending, fs::perms::group_all | fs::perms::others_all,
+                    fs::perm_options::remove, none);
+  }
+}
 
 std::int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -174,8 +193,9 @@ struct Journal::Impl {
     out.error_code = static_cast<ErrorCode>(s.integer(8));
     out.error = s.text(9);
     out.insecure_dev = s.integer(10) != 0;
-    out.head = s.blob(11);
-    out.request_bytes = static_cast<std::size_t>(s.integer(12));
+    out.public_json = s.text(11);
+    out.head = s.blob(12);
+    out.request_bytes = static_cast<std::size_t>(s.integer(13));
     return out;
   }
 
@@ -187,6 +207,7 @@ struct Journal::Impl {
   }
 
   Status set_up();
+  Status upgrade_from_1();
 
   fs::path file;
   sqlite3* db = nullptr;
@@ -211,14 +232,17 @@ Status Journal::Impl::set_up() {
                 file.string(), version, kVersion);
   }
   CUZK_TRY_VOID(execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", "opening"));
-  // A payload may have a hundred megabytes; the log shall not keep that size.
-  CUZK_TRY_VOID(execute("PRAGMA journal_size_limit = 16777216", "opening"));
+  // A payload may have a hundred megabytes; the log shall not keep that size. What was deleted is
+  // overwritten: it may have been a witness.
+  CUZK_TRY_VOID(
+      execute("PRAGMA journal_size_limit = 16777216; PRAGMA secure_delete = ON", "opening"));
   if (version == kVersion) {
     // A read-only file would only show itself at the first request.
     return transaction("opening", [&]() -> Status {
       return execute(fmt::format("PRAGMA user_version = {}", kVersion).c_str(), "opening");
     });
   }
+  if (version == 1) return upgrade_from_1();
   return transaction("making the tables", [&]() -> Status {
     CUZK_TRY_VOID(execute(kSchema, "making the tables"));
     return execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
@@ -228,22 +252,36 @@ Status Journal::Impl::set_up() {
   });
 }
 
+Status Journal::Impl::upgrade_from_1() {
+  return transaction("making it version 2", [&]() -> Status {
+    return execute(fmt::format("ALTER TABLE runs ADD COLUMN public_json TEXT; "
+                               "PRAGMA user_version = {}",
+                               kVersion)
+                       .c_str(),
+                   "making it version 2");
+  });
+}
+
 Journal::Journal(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Journal::~Journal() = default;
 
 Result<std::unique_ptr<Journal>> Journal::open(const fs::path& file) {
   auto impl = std::make_unique<Impl>();
   impl->file = file;
+  make_private(file);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(file.c_str(), &impl->db, flags, nullptr) != SQLITE_OK) {
     return fail(impl->error("opening"));
   }
   CUZK_TRY_VOID(impl->set_up());
+  keep_private(file);
   return std::unique_ptr<Journal>(new Journal(std::move(impl)));
 }
 
-Status Journal::accept(std::uint64_t run, const ProofRequest& request, const Digest32& digest) {
-  const std::vector<std::uint8_t> bytes = encode_request(request);
+Status Journal::accept(std::uint64_t run, const ProofRequest& request, const Digest32& digest,
+                       bool keep_payloads) {
+  const std::vector<std::uint8_t> bytes =
+      keep_payloads ? encode_request(request) : std::vector<std::uint8_t>();
   const std::vector<std::uint8_t> head = encode_request(request.without_payloads());
   std::lock_guard lock(impl_->mutex);
   return impl_->transaction("accepting a request", [&]() -> Status {
@@ -255,6 +293,7 @@ Status Journal::accept(std::uint64_t run, const ProofRequest& request, const Dig
     s.bind(4, static_cast<std::int64_t>(request.kind)).bind(5, unix_ms());
     s.bind(6, ByteSpan(head));
     CUZK_TRY_VOID(impl_->run_once(s, "accepting a request"));
+    if (!keep_payloads) return {};
     CUZK_TRY(SqlStatement r, impl_->prepare("INSERT INTO requests (run, bytes) VALUES (?, ?)",
                                             "accepting a request"));
     r.bind(1, run).bind(2, ByteSpan(bytes));
@@ -264,22 +303,28 @@ Status Journal::accept(std::uint64_t run, const ProofRequest& request, const Dig
 
 Status Journal::finish(std::uint64_t run, const JournalAnswer& answer) {
   std::lock_guard lock(impl_->mutex);
-  return impl_->transaction("writing an answer", [&]() -> Status {
+  const Status written = impl_->transaction("writing an answer", [&]() -> Status {
     CUZK_TRY(SqlStatement s,
              impl_->prepare("UPDATE runs SET state = ?, finished_unix_ms = ?, proof = ?, "
-                            "error_code = ?, error = ?, insecure_dev = ? WHERE run = ? AND "
-                            "state = 0",
+                            "error_code = ?, error = ?, insecure_dev = ?, public_json = ? WHERE "
+                            "run = ? AND state = 0",
                             "writing an answer"));
     s.bind(1, static_cast<std::int64_t>(answer.state)).bind(2, unix_ms());
     s.bind(3, ByteSpan(answer.proof)).bind(4, static_cast<std::int64_t>(answer.error_code));
     s.bind(5, std::string_view(answer.error)).bind(6, std::int64_t{answer.insecure_dev});
-    s.bind(7, run);
+    s.bind(7, std::string_view(answer.public_json)).bind(8, run);
     CUZK_TRY_VOID(impl_->run_once(s, "writing an answer"));
     CUZK_TRY(SqlStatement r,
              impl_->prepare("DELETE FROM requests WHERE run = ?", "writing an answer"));
     r.bind(1, run);
     return impl_->run_once(r, "writing an answer");
   });
+  if (!written) return written;
+  // The answer is on disk; a reader in the way leaves the log for the next time.
+  if (answer.scrub_log) {
+    sqlite3_exec(impl_->db, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  }
+  return {};
 }
 
 Result<std::uint64_t> Journal::last_run() {

@@ -3,7 +3,7 @@
 //
 // One SQLite database in WAL mode with synchronous=FULL: what a call reported as written is there
 // after kill -9 and after a power cut. A request's row is written before its acceptance is told,
-// its answer before the answer is told. Layout: docs/journal.md.
+// its answer before the answer is told. Layout: docs/service.md.
 //
 // Errors:  kIo: the disk is full, the folder cannot be written, ... (the message names the file and
 //          what to do); kMismatch for a database of a newer version, which is left as it is;
@@ -34,11 +34,12 @@ struct JournalRun {
   std::int64_t accepted_unix_ms = 0;
   std::int64_t finished_unix_ms = 0;
   std::vector<std::uint8_t> proof;  // when completed
+  std::string public_json;          // likewise, of circom
   ErrorCode error_code = ErrorCode::kInternal;
   std::string error;  // when failed
   bool insecure_dev = false;
   std::vector<std::uint8_t> head;  // encode_request of the request without its payloads
-  std::size_t request_bytes = 0;   // with them, while it is unfinished
+  std::size_t request_bytes = 0;   // with them, while it is unfinished; 0: they were not kept
 };
 
 struct JournalAnswer {
@@ -47,21 +48,27 @@ struct JournalAnswer {
   ErrorCode error_code = ErrorCode::kInternal;
   std::string error;
   bool insecure_dev = false;
+  std::string public_json = {};
+  bool scrub_log = false;  // the payload that goes was a secret: it goes from the log beside too
 };
 
 class Journal {
  public:
-  static constexpr int kVersion = 1;
+  // 1: without public_json and circom's requests; opening one makes it a 2.
+  static constexpr int kVersion = 2;
 
-  // Makes the file when it is not there; its folder must be.
+  // Makes the file when it is not there; its folder must be. Only its owner may read it: a file of
+  // a wider mode is given this one.
   static Result<std::unique_ptr<Journal>> open(const std::filesystem::path& file);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // `run` is the caller's, larger than last_run().
-  Status accept(std::uint64_t run, const ProofRequest& request, const Digest32& digest);
-  // Once for each accepted run; the request's payload is dropped.
+  // `run` is the caller's, larger than last_run(). Without `keep_payloads` the run is there, but
+  // request() will not find it.
+  Status accept(std::uint64_t run, const ProofRequest& request, const Digest32& digest,
+                bool keep_payloads = true);
+  // Once for each accepted run; the request's payload is dropped, and overwritten in the file.
   Status finish(std::uint64_t run, const JournalAnswer& answer);
 
   // The largest run that was ever accepted.

@@ -165,9 +165,92 @@ TEST_F(JournalTest, NewerVersionIsRefusedAndLeftAsItIs) {
   const auto j = Journal::open(file());
   ASSERT_FALSE(j);
   EXPECT_EQ(j.error().code, ErrorCode::kMismatch);
-  EXPECT_THAT(j.error().message, HasSubstr("version 99, this program knows version 1"));
-  execute("PRAGMA user_version = 1");
+  EXPECT_THAT(j.error().message, HasSubstr("version 99, this program knows version 2"));
+  execute("PRAGMA user_version = 2");
   open();
+}
+
+TEST_F(JournalTest, OneOfVersion1IsTakenOverWithItsRequestsAndAnswers) {
+  // As the version before wrote it.
+  execute(
+      "CREATE TABLE runs (run INTEGER PRIMARY KEY, request_id TEXT NOT NULL, digest BLOB NOT NULL,"
+      " kind INTEGER NOT NULL, head BLOB NOT NULL, state INTEGER NOT NULL,"
+      " accepted_unix_ms INTEGER NOT NULL, finished_unix_ms INTEGER NOT NULL DEFAULT 0, proof BLOB,"
+      " error_code INTEGER NOT NULL DEFAULT 0, error TEXT,"
+      " insecure_dev INTEGER NOT NULL DEFAULT 0);"
+      "CREATE INDEX runs_by_id ON runs (request_id, run);"
+      "CREATE INDEX runs_by_state ON runs (state, finished_unix_ms);"
+      "CREATE TABLE requests (run INTEGER PRIMARY KEY REFERENCES runs (run), bytes BLOB NOT NULL);"
+      "PRAGMA application_id = 1668643435; PRAGMA user_version = 1");
+  const ProofRequest r = full_request();
+  const std::string hex = to_hex(request_digest(r));
+  const auto row = [&](int run, const char* id, int state, const std::string& proof) {
+    execute(fmt::format("INSERT INTO runs (run, request_id, digest, kind, head, state, "
+                        "accepted_unix_ms, proof) VALUES ({}, '{}', x'{}', 3, x'{}', {}, 5, x'{}')",
+                        run, id, hex, to_hex(encode_request(r.without_payloads())), state, proof)
+                .c_str());
+  };
+  row(1, "proved", 1, "010203");
+  row(2, "left", 0, "");
+  execute(
+      fmt::format("INSERT INTO requests (run, bytes) VALUES (2, x'{}')", to_hex(encode_request(r)))
+          .c_str());
+  std::filesystem::permissions(file(), std::filesystem::perms(0644));
+  for (int opening = 0; opening < 2; ++opening) {
+    const auto j = open();
+    ASSERT_TRUE(j);
+    const auto proved = j->completed("proved", request_digest(r));
+    ASSERT_TRUE(proved && *proved);
+    EXPECT_EQ((*proved)->proof, (std::vector<std::uint8_t>{1, 2, 3}));
+    EXPECT_EQ((*proved)->public_json, "");
+    ASSERT_EQ(j->unfinished()->size(), 1u);
+    EXPECT_EQ(encode_request(*j->request(2)), encode_request(r));
+    EXPECT_TRUE(j->check());
+  }
+  EXPECT_EQ(std::filesystem::status(file()).permissions(), std::filesystem::perms(0600));
+  const auto j = open();
+  JournalAnswer answer;
+  answer.proof = {'{', '}'};
+  answer.public_json = "[]";
+  ASSERT_TRUE(j->finish(2, answer));
+  EXPECT_EQ((*j->latest("left"))->public_json, "[]");
+}
+
+TEST_F(JournalTest, APayloadThatIsNotKeptIsNowhereInTheFile) {
+  ProofRequest r = full_request();
+  r.kind = ProofKind::kCircom;
+  r.circuit = "mult";
+  r.key_digest = {9, 9};
+  const std::string secret(300, 's');
+  r.payloads = {{secret.begin(), secret.end()}};
+  EXPECT_EQ(request_digest(*decode_request(encode_request(r), "test")), request_digest(r));
+  ProofRequest other = r;
+  other.circuit = "multi";
+  EXPECT_NE(request_digest(other), request_digest(r));
+  other = r;
+  other.key_digest[1] = 8;
+  EXPECT_NE(request_digest(other), request_digest(r));
+
+  const auto everything = [&] {
+    std::string out;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      std::ifstream in(entry.path(), std::ios::binary);
+      out.append(std::istreambuf_iterator<char>(in), {});
+    }
+    return out;
+  };
+  const auto j = open();
+  ASSERT_TRUE(j->accept(1, r, request_digest(r), false));
+  EXPECT_THAT(everything(), ::testing::Not(HasSubstr(secret)));
+  EXPECT_EQ(j->unfinished()->at(0).request_bytes, 0u);
+  EXPECT_EQ(decode_request(j->unfinished()->at(0).head, "test")->circuit, "mult");
+  EXPECT_EQ(j->request(1).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(j->accept(2, r, request_digest(r), true));
+  EXPECT_THAT(everything(), HasSubstr(secret));
+  JournalAnswer answer;
+  answer.scrub_log = true;
+  ASSERT_TRUE(j->finish(2, answer));
+  EXPECT_THAT(everything(), ::testing::Not(HasSubstr(secret)));
 }
 
 TEST_F(JournalTest, FilesThatAreNoJournalAreRefusedAndLeftAsTheyAre) {

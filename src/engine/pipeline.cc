@@ -4,6 +4,7 @@
 #include <list>
 
 #include "base/check.h"
+#include "engine/devices.h"
 
 namespace cuzk::engine {
 
@@ -51,27 +52,50 @@ struct Attempt {
       : bench(threads, std::move(stop), memory, partition) {}
   Bench bench;
   std::int64_t started_us = 0;
-  std::string lane;  // of the worker that started it
+  std::string lane;                                       // of the worker that started it
+  std::unique_ptr<CardBackend<Bls12_381>> card;           // with what is on the card
+  std::shared_ptr<const ProvingKey<Bls12_381>> host_key;  // that the circuit has not in memory
+  groth16::PartitionTiming timing;                        // of a card
   std::optional<groth16::ProveInput<Bls12_381>> input;
   std::optional<groth16::PendingProof<Bls12_381>> pending;
+  std::unique_ptr<CircomPending> circom;  // instead of both
+
+  // Ends what is left of it; the records stay.
+  void drop_work() {
+    pending.reset();
+    circom.reset();
+    card.reset();
+    host_key.reset();
+  }
+};
+
+// A partition's proof, verified by whoever made this.
+struct Proved {
+  std::optional<VerifiedProof> proof;
+  std::optional<CircomReply> circom;
 };
 
 struct Part {
   PartitionStatus status;
-  std::int64_t since_us = 0;  // when it entered its state
+  std::int64_t since_us = 0;     // when it entered its state
+  std::int64_t key_wait_us = 0;  // of that, while the circuit was measured or loaded
   // In this order, so that what borrows goes first.
   std::shared_ptr<const ResidentCircuit> resident;
+  std::shared_ptr<const ResidentCircom> resident_circom;
   Reservation reserved;  // of the witness
   std::optional<Witness> witness;
+  std::unique_ptr<CircomWitness> circom_witness;
   std::unique_ptr<Attempt> attempt;
-  std::optional<VerifiedProof> verified;
+  std::optional<Proved> verified;
   std::string last_failure;  // of a device
 
   void drop_work() {
     attempt.reset();
     witness.reset();
+    circom_witness.reset();
     reserved.release();
     resident.reset();
+    resident_circom.reset();
   }
 };
 
@@ -91,7 +115,10 @@ struct Running {
 
 struct CircuitInfo {
   filecoin::CircuitSpec spec;
+  std::shared_ptr<const CircomCircuit> circom;  // then `spec` has only names
+  bool retired = false;                         // no new job wants it
   std::size_t witness_bytes = 0;
+  bool key_on_host = true;
   std::optional<Error> error;  // of the last measure or load
   std::uint64_t attempts = 0;  // measures and loads that ended
   std::int64_t load_ms = 0;
@@ -105,6 +132,7 @@ struct DeviceRun {
   std::unique_ptr<Backend> backend;
   std::int64_t busy_us = 0;
   std::int64_t busy_since_us = 0;
+  std::int64_t kernels_until_us = 0;  // of a card: the end of its kernels so far
   unsigned busy = 0;
 };
 
@@ -115,6 +143,14 @@ struct Worker {
   bool critical_only = false;
   std::thread thread;
 };
+
+Error no_circom_device() {
+  return {ErrorCode::kInvalidArgument,
+          "circom circuits are proved on the CPU, which is not among the devices: set cpu.workers"};
+}
+
+// What a partition on a card takes of the host's memory beside its witness.
+constexpr std::size_t kCardHostBytes = std::size_t{16} << 20;
 
 double mib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
@@ -140,9 +176,26 @@ Status refusal_error(const scheduler::Submission& submission, const scheduler::J
   return {};
 }
 
+// What the card itself tells.
+void add_card(DeviceStatus& out, const CardStatus& card,
+              const std::map<std::string, CircuitInfo>& circuits) {
+  out.model = card.description;
+  out.problem = card.fenced;
+  out.leased_bytes = card.arena_bytes - card.free_bytes;
+  out.key_loads = card.key_loads;
+  out.key_evictions = card.key_evictions;
+  for (const auto& held : card.keys) {
+    const auto known = circuits.find(held.name);
+    out.keys.push_back({known == circuits.end() ? held.name : known->second.spec.name,
+                        held.note == "streamed", held.bytes, held.uses});
+  }
+}
+
 std::vector<scheduler::DeviceSpec> device_specs(const std::vector<DeviceOptions>& devices) {
   std::vector<scheduler::DeviceSpec> out;
-  for (const DeviceOptions& d : devices) out.push_back({d.fallback, d.device_bytes});
+  for (const DeviceOptions& d : devices) {
+    out.push_back({d.fallback, d.device_bytes, d.card ? d.workers : 0});
+  }
   return out;
 }
 
@@ -171,8 +224,14 @@ struct Pipeline::Impl {
 
   void load_circuit(CircuitId id, LoadAction action, Worker& worker, Lock& lock);
   Outcome judge_start(Running& job, Part& part, const Error& error);
-  Result<VerifiedProof> finish_proof(const Job& job, Part& part, std::size_t partition,
-                                     std::int64_t& prove_us, std::int64_t& verify_us);
+  Status synthesize_part(Bench& bench, const Running& job, std::size_t partition,
+                         std::size_t bytes);
+  Status start_part(Attempt& attempt, const Part& part, DeviceRun& device);
+  Status measure(const Context& context, const filecoin::CircuitSpec& spec,
+                 scheduler::CircuitCost& cost, bool& key_on_host);
+  void take_card_times(DeviceRun& device, const Running& job, Part& part, const Attempt& attempt);
+  Result<Proved> finish_proof(const Job& job, Part& part, std::size_t partition,
+                              std::int64_t& prove_us, std::int64_t& verify_us);
 
   // Under the lock.
   Running& running(JobId id);
@@ -182,6 +241,11 @@ struct Pipeline::Impl {
             std::size_t partition, std::int64_t start_us);
   void inner_spans(const std::string& lane, const Timeline& timeline, std::int64_t origin_us,
                    const Running& job, std::size_t partition);
+  void note_key_wait(const std::string& identifier, std::int64_t start, std::int64_t end);
+  Result<bool> load(const std::string& identifier, bool pin, const std::stop_token& stop,
+                    Lock& lock);
+  void let_retired_go();
+  scheduler::CircuitCost circom_cost(const CircomCircuit& circuit) const;
   void note_error(Running& job, const Error& error);
   void device_busy(DeviceRun& device, int change);
   // Ends what the scheduler ended; calls the completions without the lock.
@@ -201,6 +265,7 @@ struct Pipeline::Impl {
   bool stopping = false;
   scheduler::Scheduler plan;
   std::map<JobId, std::unique_ptr<Running>> jobs;
+  std::map<JobId, JobStatus> ending;  // as they were, until their completions have been called
   std::map<std::string, CircuitInfo> circuits;  // by identifier
   std::vector<DeviceRun> devices;
   PipelineCounters counters;
@@ -218,7 +283,11 @@ Pipeline::Impl::Impl(const PipelineOptions& options_in, Residency& residency_in,
   for (const DeviceOptions& d : options.devices) {
     DeviceRun run;
     run.options = d;
-    run.backend = d.make_backend ? d.make_backend() : groth16::make_cpu_backend<Bls12_381>();
+    if (!d.card) {
+      run.backend = d.make_backend ? d.make_backend() : groth16::make_cpu_backend<Bls12_381>();
+    }
+    // Whoever finishes waits for the card.
+    if (d.card) options.finish_workers += d.workers;
     devices.push_back(std::move(run));
   }
   const auto start = [&](const char* stage, unsigned count, auto step) {
@@ -320,7 +389,7 @@ void Pipeline::Impl::note_error(Running& job, const Error& error) {
 
 void Pipeline::Impl::device_busy(DeviceRun& device, int change) {
   const std::int64_t now = telemetry.now_us();
-  if (device.busy > 0) device.busy_us += now - device.busy_since_us;
+  if (device.busy > 0 && !device.options.card) device.busy_us += now - device.busy_since_us;
   device.busy_since_us = now;
   device.busy = static_cast<unsigned>(static_cast<int>(device.busy) + change);
 }
@@ -364,6 +433,11 @@ bool Pipeline::Impl::parse_step(Worker& worker, Lock& lock) {
   }
   CircuitInfo& info = circuit_info(job.job->circuit.identifier);
   info.spec = job.job->circuit;
+  if (job.job->circom) {
+    info.circom = job.job->circom->circuit;
+  } else {
+    plan.expect(info.spec.identifier, residency.measure_bytes(info.spec));
+  }
   Event e;
   e.type = EventType::kParsed;
   e.job_id = job.request.job_id;
@@ -386,6 +460,9 @@ bool Pipeline::Impl::load_step(Worker& worker, Lock& lock) {
     return true;
   }
   lock.unlock();
+  for (const DeviceRun& d : devices) {
+    if (d.options.card) d.options.card->forget(identifier);
+  }
   residency.evict(identifier);
   lock.lock();
   ++counters.key_evictions;
@@ -401,6 +478,8 @@ bool Pipeline::Impl::load_step(Worker& worker, Lock& lock) {
 void Pipeline::Impl::load_circuit(CircuitId id, LoadAction action, Worker& worker, Lock& lock) {
   const std::string identifier = plan.circuit(id).name;
   const filecoin::CircuitSpec spec = circuit_info(identifier).spec;
+  const std::shared_ptr<const CircomCircuit> circom = circuit_info(identifier).circom;
+  bool key_on_host = circuit_info(identifier).key_on_host;
   worker.status.job_id = spec.name;
   const std::int64_t start = telemetry.now_us();
   lock.unlock();
@@ -408,22 +487,20 @@ void Pipeline::Impl::load_circuit(CircuitId id, LoadAction action, Worker& worke
   Bench bench(options.threads, {}, memory, 0);
   scheduler::CircuitCost cost;
   const Status done = guarded([&]() -> Status {
-    if (action == LoadAction::kLoad) return residency.load(bench.context(), spec);
-    CUZK_TRY(const Residency::Measured measured, residency.measure(bench.context(), spec));
-    cost.resident_bytes = measured.resident_bytes;
-    cost.witness_bytes = witness_bytes(*measured.circuit);
-    cost.synthesis_bytes = 2 * cost.witness_bytes;
-    for (const DeviceRun& d : devices) {
-      cost.prove.push_back(d.options.cost ? d.options.cost(*measured.circuit)
-                                          : cpu_prove_cost(*measured.circuit, options.threads));
+    if (action == LoadAction::kLoad && circom) return residency.load(bench.context(), circom);
+    if (action == LoadAction::kLoad) return residency.load(bench.context(), spec, key_on_host);
+    if (circom) {
+      cost = circom_cost(*circom);
+      return {};
     }
-    return {};
+    return measure(bench.context(), spec, cost, key_on_host);
   });
 
   lock.lock();
   CircuitInfo& info = circuit_info(identifier);
   ++info.attempts;
   const std::int64_t end = telemetry.now_us();
+  note_key_wait(identifier, start, end);
   telemetry.add({worker.lane, action == LoadAction::kLoad ? "load_key" : "measure", spec.name, 0, 0,
                  start, end});
   if (!done) {
@@ -437,18 +514,107 @@ void Pipeline::Impl::load_circuit(CircuitId id, LoadAction action, Worker& worke
   info.load_ms = (end - start) / 1000;
   if (action == LoadAction::kMeasure) {
     info.witness_bytes = cost.witness_bytes;
+    info.key_on_host = key_on_host;
     plan.measured(id, cost);
     return;
   }
   info.used_us = end;
   ++counters.key_loads;
   plan.loaded(id);
-  for (const auto& [job_id, job] : jobs) {
-    const bool waited =
-        job->job && job->job->circuit.identifier == identifier && job->first_admitted_us < 0;
-    if (waited) job->status.timings.key_load_ms += (end - std::max(start, job->parsed_us)) / 1000;
-  }
   telemetry.emit({0, 0, EventType::kCircuit, "", 0, {}, 0, 0, 0, "loaded", spec.name});
+}
+
+// A card reads the key from its file, unless it has to be streamed; so the host keeps a copy only
+// for that, and for devices that are no cards. A CPU that is only the fallback reads it when it
+// must.
+Status Pipeline::Impl::measure(const Context& context, const filecoin::CircuitSpec& spec,
+                               scheduler::CircuitCost& cost, bool& key_on_host) {
+  CUZK_TRY(const Residency::Measured measured, residency.measure(context, spec));
+  const CompiledCircuit& circuit = *measured.circuit;
+  cost.witness_bytes = witness_bytes(circuit);
+  cost.synthesis_bytes = 2 * cost.witness_bytes;
+  key_on_host = false;
+  bool card_able = false;
+  std::string too_small;
+  for (const DeviceRun& d : devices) {
+    if (!d.options.card) {
+      key_on_host |= !d.options.fallback;
+      cost.prove.push_back(d.options.cost ? d.options.cost(circuit)
+                                          : cpu_prove_cost(circuit, options.threads));
+      continue;
+    }
+    const auto how = d.options.card->plan(spec.identifier, circuit.r1cs, circuit.density);
+    if (!how && how.error().code != ErrorCode::kOutOfBudget) return fail(how.error());
+    if (!how) too_small = how.error().message;
+    cost.prove.push_back({kCardHostBytes, 0, how ? how->lease_bytes : 0, how.has_value()});
+    card_able |= how.has_value();
+    key_on_host |= how && how->is_streamed;
+  }
+  const bool has_cpu = std::any_of(devices.begin(), devices.end(),
+                                   [](const DeviceRun& d) { return !d.options.card; });
+  if (!card_able && !has_cpu) return fail(ErrorCode::kOutOfBudget, "{}", too_small);
+  key_on_host |= !card_able;
+  cost.resident_bytes = measured.resident_bytes - (key_on_host ? 0 : measured.key_bytes);
+  if (key_on_host) return {};
+  const std::size_t limit =
+      options.limits.memory_bytes -
+      std::min(options.limits.memory_bytes, options.limits.critical_reserve_bytes);
+  for (DeviceId d = 0; d < devices.size(); ++d) {
+    scheduler::ProveCost& own = cost.prove[d];
+    if (devices[d].options.card) continue;
+    own.host_bytes += measured.key_bytes;
+    own.possible = cost.resident_bytes + cost.synthesis_bytes + own.host_bytes <= limit;
+  }
+  return {};
+}
+
+// Who waits for a circuit that is measured or loaded waits for that, not for memory.
+void Pipeline::Impl::note_key_wait(const std::string& identifier, std::int64_t start,
+                                   std::int64_t end) {
+  for (const auto& [id, job] : jobs) {
+    if (!job->job || job->job->circuit.identifier != identifier) continue;
+    bool waits = false;
+    for (const auto& part : job->parts) {
+      if (part->status.state != PartitionState::kPending) continue;
+      part->key_wait_us += end - std::max(start, part->since_us);
+      waits = true;
+    }
+    if (waits) job->status.timings.key_load_ms += (end - std::max(start, job->parsed_us)) / 1000;
+  }
+}
+
+// From the key's header. In this service the CPU alone proves with .zkey keys.
+scheduler::CircuitCost Pipeline::Impl::circom_cost(const CircomCircuit& circuit) const {
+  const CircomFootprint need = circuit.footprint(options.threads);
+  scheduler::CircuitCost out;
+  out.resident_bytes = need.resident_bytes;
+  out.synthesis_bytes = need.synthesis_bytes;
+  out.witness_bytes = need.witness_bytes;
+  for (const DeviceRun& d : devices) {
+    const bool is_cpu = !d.options.card && d.options.device_bytes == 0;
+    out.prove.push_back({need.prove_bytes, 0, 0, is_cpu});
+  }
+  return out;
+}
+
+Status Pipeline::Impl::synthesize_part(Bench& bench, const Running& job, std::size_t p,
+                                       std::size_t bytes) {
+  Part& part = *job.parts[p];
+  const Context context = bench.context();
+  CUZK_TRY(part.reserved, memory.reserve("witnesses", bytes));
+  const std::string& identifier = job.job->circuit.identifier;
+  if (job.job->circom) {
+    part.resident_circom = residency.get_circom(identifier);
+    CUZK_CHECK(part.resident_circom != nullptr);
+    CUZK_TRY(part.circom_witness,
+             part.resident_circom->prover.read_witness(context, job.job->circom->wtns));
+  } else {
+    part.resident = residency.get(identifier);
+    CUZK_CHECK(part.resident != nullptr);
+    CUZK_TRY(part.witness, synthesize(context, *job.job, p));
+  }
+  if (job.stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
+  return {};
 }
 
 bool Pipeline::Impl::synthesis_step(Worker& worker, Lock& lock) {
@@ -461,7 +627,8 @@ bool Pipeline::Impl::synthesis_step(Worker& worker, Lock& lock) {
   const std::int64_t start = telemetry.now_us();
   if (job.first_admitted_us < 0) job.first_admitted_us = start;
   job.status.state = JobState::kRunning;
-  job.status.timings.memory_wait_ms += (start - part.since_us) / 1000;
+  const std::int64_t waited = start - part.since_us - part.key_wait_us;
+  job.status.timings.memory_wait_ms += std::max<std::int64_t>(0, waited) / 1000;
   span("waits for memory", "memory_wait", job, p, part.since_us);
   enter(job, p, PartitionState::kSynthesizing);
   CircuitInfo& info = circuit_info(job.job->circuit.identifier);
@@ -469,20 +636,9 @@ bool Pipeline::Impl::synthesis_step(Worker& worker, Lock& lock) {
   const std::size_t bytes = info.witness_bytes;
   lock.unlock();
 
-  part.resident = residency.get(job.job->circuit.identifier);
   Bench bench(options.threads, job.stop.get_token(), memory, static_cast<int>(p));
-  auto witness = guarded([&]() -> Result<Witness> {
-    CUZK_CHECK(part.resident != nullptr);
-    CUZK_TRY(part.reserved, memory.reserve("witnesses", bytes));
-    CUZK_TRY(auto made, synthesize(bench.context(), *job.job, p));
-    if (job.stop.stop_requested()) return fail(ErrorCode::kCancelled, "cancelled");
-    return made;
-  });
-  if (witness) {
-    part.witness = std::move(*witness);
-  } else {
-    part.drop_work();
-  }
+  const Status witness = guarded([&]() -> Status { return synthesize_part(bench, job, p, bytes); });
+  if (!witness) part.drop_work();
 
   lock.lock();
   const std::int64_t ms = (telemetry.now_us() - start) / 1000;
@@ -500,6 +656,34 @@ bool Pipeline::Impl::synthesis_step(Worker& worker, Lock& lock) {
   enter(job, p, PartitionState::kSynthesized);
   plan.synthesized(*task, true);
   return true;
+}
+
+Status Pipeline::Impl::start_part(Attempt& attempt, const Part& part, DeviceRun& device) {
+  if (part.circom_witness) {
+    CUZK_TRY(attempt.circom,
+             part.resident_circom->prover.start(attempt.bench.context(), *part.circom_witness));
+    return {};
+  }
+  const ResidentCircuit& r = *part.resident;
+  const Context context = attempt.bench.context();
+  Backend* backend = device.backend.get();
+  const ProvingKey<Bls12_381>* key = &r.key;
+  if (device.options.card) {
+    const ParamsKey on_card{r.identifier,   r.circuit->r1cs, r.circuit->density,
+                            r.files.params, &r.key,          part.resident};
+    CUZK_TRY(attempt.card,
+             device.options.card->use(context, on_card,
+                                      [&attempt](const auto& timing) { attempt.timing = timing; }));
+    backend = &attempt.card->backend();
+  } else if (!device.options.make_backend) {
+    CUZK_TRY(attempt.host_key, residency.host_key(context, part.resident));
+    key = attempt.host_key.get();
+  }
+  attempt.input.emplace(
+      groth16::ProveInput<Bls12_381>{r.circuit->r1cs, r.circuit->density, *part.witness, *key});
+  CUZK_TRY(auto pending, groth16::start_proof(*backend, context, *attempt.input));
+  attempt.pending.emplace(std::move(pending));
+  return {};
 }
 
 // What an error at the start of a proof means for the partition and the device.
@@ -542,29 +726,23 @@ bool Pipeline::Impl::prove_step(Worker& worker, Lock& lock, DeviceId device_id) 
       std::make_unique<Attempt>(options.threads, job.stop.get_token(), memory, static_cast<int>(p));
   attempt->started_us = start;
   attempt->lane = worker.lane;
-  const Status started = guarded([&]() -> Status {
-    const ResidentCircuit& r = *part.resident;
-    attempt->input.emplace(
-        groth16::ProveInput<Bls12_381>{r.circuit->r1cs, r.circuit->density, *part.witness, r.key});
-    CUZK_TRY(auto pending,
-             groth16::start_proof(*device.backend, attempt->bench.context(), *attempt->input));
-    attempt->pending.emplace(std::move(pending));
-    return {};
-  });
+  const Status started = guarded([&]() -> Status { return start_part(*attempt, part, device); });
+  const bool on_card = attempt->card != nullptr;
   if (started) {
     part.attempt = std::move(attempt);
   } else {
-    attempt->pending.reset();
+    attempt->drop_work();
   }
 
   lock.lock();
-  device_busy(device, -1);
+  // What was started on a card goes on there.
+  if (!started || !on_card) device_busy(device, -1);
   const std::int64_t ms = (telemetry.now_us() - start) / 1000;
-  span(worker.lane, "prove", job, p, start);
+  span(worker.lane, on_card ? "start" : "prove", job, p, start);
   part.status.prove_ms = ms;
   job.status.timings.prove_ms += ms;
   if (started) {
-    average(circuit_info(job.job->circuit.identifier).prove_ms, ms);
+    if (!on_card) average(circuit_info(job.job->circuit.identifier).prove_ms, ms);
     enter(job, p, PartitionState::kFinishing, device.options.name);
     plan.started(*task);
     return true;
@@ -587,11 +765,17 @@ bool Pipeline::Impl::prove_step(Worker& worker, Lock& lock, DeviceId device_id) 
   return true;
 }
 
-// The only way to a VerifiedProof.
-Result<VerifiedProof> Pipeline::Impl::finish_proof(const Job& job, Part& part,
-                                                   std::size_t partition, std::int64_t& prove_us,
-                                                   std::int64_t& verify_us) {
+// The only way to a proof that may leave. For circom a proof that does not verify is the fault of
+// witness or key, which start does not compare with the circuit: it ends the job.
+Result<Proved> Pipeline::Impl::finish_proof(const Job& job, Part& part, std::size_t partition,
+                                            std::int64_t& prove_us, std::int64_t& verify_us) {
   const std::int64_t start = telemetry.now_us();
+  if (part.attempt->circom) {
+    auto reply = part.attempt->circom->finish();
+    verify_us = telemetry.now_us() - start;
+    if (!reply) return fail(reply.error());
+    return Proved{std::nullopt, std::move(*reply)};
+  }
   auto proof = part.attempt->pending->finish();
   prove_us = telemetry.now_us() - start;
   if (!proof) return fail(proof.error());
@@ -599,7 +783,22 @@ Result<VerifiedProof> Pipeline::Impl::finish_proof(const Job& job, Part& part,
       groth16::verify<Bls12_381>(part.attempt->bench.tasks, part.resident->verifying_key,
                                  {*proof, job.public_inputs[partition]});
   verify_us = telemetry.now_us() - start - prove_us;
-  return verified;
+  if (!verified) return fail(verified.error());
+  return Proved{std::move(*verified), std::nullopt};
+}
+
+// A card is busy while its kernels run, whoever waits for them.
+void Pipeline::Impl::take_card_times(DeviceRun& device, const Running& job, Part& part,
+                                     const Attempt& attempt) {
+  device_busy(device, -1);
+  for (const SpanRecord& r : attempt.bench.timeline.records()) {
+    if (r.name != "gpu_total") continue;
+    const std::int64_t begin = attempt.started_us + r.start_us, end = begin + r.duration_us;
+    device.busy_us += std::max<std::int64_t>(0, end - std::max(begin, device.kernels_until_us));
+    device.kernels_until_us = std::max(device.kernels_until_us, end);
+    part.status.prove_ms = r.duration_us / 1000;
+    average(circuit_info(job.job->circuit.identifier).prove_ms, r.duration_us / 1000);
+  }
 }
 
 bool Pipeline::Impl::finish_step(Worker& worker, Lock& lock) {
@@ -615,11 +814,20 @@ bool Pipeline::Impl::finish_step(Worker& worker, Lock& lock) {
   lock.unlock();
 
   std::int64_t prove_us = 0, verify_us = 0;
-  Result<VerifiedProof> verified = guarded([&]() -> Result<VerifiedProof> {
+  Result<Proved> verified = guarded([&]() -> Result<Proved> {
     if (!wanted) return fail(ErrorCode::kCancelled, "cancelled");
     return finish_proof(*job.job, part, p, prove_us, verify_us);
   });
   const auto attempt = std::exchange(part.attempt, nullptr);
+  const bool on_card = attempt && attempt->card;
+  if (attempt) attempt->drop_work();  // may wait for the device
+  if (verified && on_card && options.on_partition_timing) {
+    groth16::PartitionTiming& t = attempt->timing;
+    t.job = job.request.job_id;
+    t.synthesis_ms = static_cast<double>(part.status.synthesis_ms);
+    t.verify_ms = static_cast<double>(verify_us) / 1000;
+    options.on_partition_timing(t);
+  }
   Outcome outcome = Outcome::kVerified;
   Error error{ErrorCode::kCancelled, {}};
   if (!verified) {
@@ -631,6 +839,7 @@ bool Pipeline::Impl::finish_step(Worker& worker, Lock& lock) {
   }
 
   lock.lock();
+  if (on_card) take_card_times(device, job, part, *attempt);
   if (!verified) outcome = judge_start(job, part, error);
   if (outcome == Outcome::kVerified || outcome == Outcome::kJobError) {
     lock.unlock();
@@ -639,12 +848,17 @@ bool Pipeline::Impl::finish_step(Worker& worker, Lock& lock) {
   }
   if (wanted) {
     // On the lane of the worker that started it: its device may have gone on until now.
-    inner_spans(attempt->lane, attempt->bench.timeline, attempt->started_us, job, p);
+    const std::string lane =
+        on_card ? fmt::format("{} slot {}", device.options.name, attempt->timing.worker)
+                : attempt->lane;
+    inner_spans(lane, attempt->bench.timeline, attempt->started_us, job, p);
     span(worker.lane, "finish", job, p, start);
-    telemetry.add({worker.lane, "verify", job.request.job_id, job.id, p, start + prove_us,
-                   start + prove_us + verify_us});
+    if (!job.job->circom) {
+      telemetry.add({worker.lane, "verify", job.request.job_id, job.id, p, start + prove_us,
+                     start + prove_us + verify_us});
+    }
   }
-  job.status.timings.finish_ms += prove_us / 1000;
+  (on_card ? job.status.timings.prove_ms : job.status.timings.finish_ms) += prove_us / 1000;
   job.status.timings.verify_ms += verify_us / 1000;
   if (verified) {
     part.verified.emplace(std::move(*verified));
@@ -701,10 +915,17 @@ PipelineResult Pipeline::Impl::result_of(Running& job, const scheduler::Ended& e
       ((job.first_admitted_us < 0 ? now : job.first_admitted_us) - s.submitted_us) / 1000;
   PipelineResult out{job.id, fail(ErrorCode::kCancelled, "cancelled"), false, {}};
   if (ended.reason == EndReason::kDone) {
-    std::vector<VerifiedProof> proofs;
-    for (const auto& part : job.parts) proofs.push_back(std::move(*part->verified));
     ProofReply reply;
-    reply.proof = encode_proofs(proofs);
+    if (job.job->circom) {
+      const CircomReply& made = *job.parts[0]->verified->circom;
+      reply.proof.assign(made.proof_json.begin(), made.proof_json.end());
+      reply.public_json = made.public_json;
+      reply.insecure_dev = !job.job->circom->circuit->insecure_reason().empty();
+    } else {
+      std::vector<VerifiedProof> proofs;
+      for (const auto& part : job.parts) proofs.push_back(std::move(*part->verified->proof));
+      reply.proof = encode_proofs(proofs);
+    }
     if (const auto resident = residency.get(job.job->circuit.identifier)) {
       reply.params_file = resident->files.params.string();
       reply.insecure_dev = resident->files.insecure_dev;
@@ -731,6 +952,7 @@ void Pipeline::Impl::settle(Lock& lock) {
     auto node = jobs.extract(e.job);
     CUZK_CHECK(!node.empty());
     auto job = std::move(node.mapped());
+    ending[job->id] = status_of(*job);
     PipelineResult result = result_of(*job, e);
     results.emplace_back(std::move(job), std::move(result));
   }
@@ -740,8 +962,34 @@ void Pipeline::Impl::settle(Lock& lock) {
     for (auto& part : job->parts) part->drop_work();
     job->done(std::move(result));
   }
+  std::vector<JobId> told;
+  for (const auto& [job, result] : results) told.push_back(job->id);
   results.clear();
   lock.lock();
+  for (const JobId id : told) ending.erase(id);
+  let_retired_go();
+}
+
+// Circuits that no job wants any more leave, and are forgotten.
+void Pipeline::Impl::let_retired_go() {
+  for (auto it = circuits.begin(); it != circuits.end();) {
+    const auto now = it++;
+    if (!now->second.retired) continue;
+    const std::string& identifier = now->first;
+    const bool wanted = std::any_of(jobs.begin(), jobs.end(), [&](const auto& entry) {
+      const Running& job = *entry.second;
+      return job.job && job.job->circuit.identifier == identifier;
+    });
+    if (wanted) continue;
+    const auto id = plan.find_circuit(identifier);
+    if (id) plan.unwant(*id);
+    const auto residency_now = id ? plan.circuit(*id).residency : scheduler::Residency::kUnknown;
+    if (residency_now == scheduler::Residency::kHot && plan.evict(*id)) changed.notify_all();
+    const bool at_rest = residency_now == scheduler::Residency::kUnknown ||
+                         residency_now == scheduler::Residency::kCold ||
+                         residency_now == scheduler::Residency::kFailed;
+    if (at_rest) circuits.erase(now);
+  }
 }
 
 std::optional<std::int64_t> Pipeline::Impl::eta_of(const Running& job) const {
@@ -803,7 +1051,10 @@ void Pipeline::Impl::stop() {
   {
     Lock lock(mutex);
     left = std::exchange(jobs, {});
-    for (auto& [id, job] : left) results.push_back(result_of(*job, {id, EndReason::kCancelled}));
+    for (auto& [id, job] : left) {
+      ending[id] = status_of(*job);
+      results.push_back(result_of(*job, {id, EndReason::kCancelled}));
+    }
     changed.notify_all();
   }
   auto result = results.begin();
@@ -811,6 +1062,15 @@ void Pipeline::Impl::stop() {
     for (auto& part : job->parts) part->drop_work();
     job->done(std::move(*result++));
   }
+}
+
+DeviceOptions card_device(std::shared_ptr<CudaDevice> card) {
+  DeviceOptions out;
+  out.name = card->name();
+  out.workers = card->workers();
+  out.device_bytes = card->arena_bytes();
+  out.card = std::move(card);
+  return out;
 }
 
 Pipeline::Pipeline(const PipelineOptions& options, Residency& residency, MemoryBudget& memory,
@@ -858,31 +1118,76 @@ bool Pipeline::cancel(JobId id) {
   return true;
 }
 
-Result<bool> Pipeline::load(const filecoin::CircuitSpec& spec, bool pin, std::stop_token stop) {
-  Impl::Lock lock(impl_->mutex);
-  CircuitInfo& info = impl_->circuit_info(spec.identifier);
-  info.spec = spec;
-  const CircuitId id = impl_->plan.want(spec.identifier, pin);
-  if (impl_->plan.circuit(id).residency == scheduler::Residency::kHot) return true;
-  const std::uint64_t before = info.attempts;
-  impl_->changed.notify_all();
+Result<bool> Pipeline::Impl::load(const std::string& identifier, bool pin,
+                                  const std::stop_token& stop, Lock& lock) {
+  const std::string name = circuit_info(identifier).spec.name;
+  const CircuitId id = plan.want(identifier, pin);
+  if (plan.circuit(id).residency == scheduler::Residency::kHot) return true;
+  const std::uint64_t before = circuit_info(identifier).attempts;
+  changed.notify_all();
   for (;;) {
-    if (impl_->plan.circuit(id).residency == scheduler::Residency::kHot) return false;
+    if (plan.circuit(id).residency == scheduler::Residency::kHot) return false;
+    const CircuitInfo& info = circuit_info(identifier);
     if (info.attempts > before && info.error) return fail(*info.error);
-    if (const auto refused = impl_->plan.refused_want(id)) {
-      impl_->plan.unwant(id);
+    if (const auto refused = plan.refused_want(id)) {
+      plan.unwant(id);
       return fail(ErrorCode::kOutOfBudget,
                   "{} needs {:.0f} MiB of memory with what is pinned beside it, the budget is "
                   "{:.0f} MiB",
-                  spec.name, mib(refused->needed_bytes), mib(refused->limit_bytes));
+                  name, mib(refused->needed_bytes), mib(refused->limit_bytes));
     }
-    if (impl_->stopping || stop.stop_requested()) {
-      impl_->plan.unwant(id);
-      return fail(ErrorCode::kCancelled, "loading {} was given up", spec.name);
+    if (stopping || stop.stop_requested() || info.retired) {
+      plan.unwant(id);
+      return fail(ErrorCode::kCancelled, "loading {} was given up", name);
     }
     // The stop token belongs to a caller that has no other way to wake us.
-    impl_->changed.wait_for(lock, std::chrono::milliseconds(100));
+    changed.wait_for(lock, std::chrono::milliseconds(100));
   }
+}
+
+Result<bool> Pipeline::load(const filecoin::CircuitSpec& spec, bool pin, std::stop_token stop) {
+  Impl::Lock lock(impl_->mutex);
+  impl_->circuit_info(spec.identifier).spec = spec;
+  impl_->plan.expect(spec.identifier, impl_->residency.measure_bytes(spec));
+  return impl_->load(spec.identifier, pin, stop, lock);
+}
+
+Result<bool> Pipeline::load(std::shared_ptr<const CircomCircuit> circuit, bool pin,
+                            std::stop_token stop) {
+  Impl::Lock lock(impl_->mutex);
+  CircuitInfo& info = impl_->circuit_info(circuit->identifier());
+  info.spec.name = "circom " + circuit->id();
+  info.spec.identifier = circuit->identifier();
+  info.circom = circuit;
+  return impl_->load(circuit->identifier(), pin, stop, lock);
+}
+
+void Pipeline::retire(const std::string& identifier) {
+  Impl::Lock lock(impl_->mutex);
+  const auto info = impl_->circuits.find(identifier);
+  if (info == impl_->circuits.end()) return;
+  info->second.retired = true;
+  impl_->let_retired_go();
+  impl_->changed.notify_all();
+}
+
+Status Pipeline::fits(const CircomCircuit& circuit, Priority priority) const {
+  std::lock_guard lock(impl_->mutex);
+  const scheduler::CircuitCost cost = impl_->circom_cost(circuit);
+  if (std::all_of(cost.prove.begin(), cost.prove.end(),
+                  [](const scheduler::ProveCost& c) { return !c.possible; })) {
+    return fail(no_circom_device());
+  }
+  const scheduler::Limits& limits = impl_->options.limits;
+  const std::size_t reserve = priority == Priority::kCritical ? 0 : limits.critical_reserve_bytes;
+  const std::size_t needed =
+      cost.resident_bytes + cost.synthesis_bytes + cost.prove[0].host_bytes + reserve;
+  if (needed <= limits.memory_bytes) return {};
+  return fail(ErrorCode::kOutOfBudget,
+              "circom {} needs {:.1f} MiB of memory (key {:.1f}, witness {:.1f}, one proof {:.1f}, "
+              "reserve for critical work {:.1f}), the budget is {:.1f} MiB",
+              circuit.id(), mib(needed), mib(cost.resident_bytes), mib(cost.synthesis_bytes),
+              mib(cost.prove[0].host_bytes), mib(reserve), mib(limits.memory_bytes));
 }
 
 Service::Evicted Pipeline::evict(const std::string& identifier) {
@@ -913,9 +1218,11 @@ bool Pipeline::wait_idle(std::chrono::steady_clock::time_point deadline) {
 
 std::optional<JobStatus> Pipeline::job(JobId id) const {
   std::lock_guard lock(impl_->mutex);
-  const auto it = impl_->jobs.find(id);
-  if (it == impl_->jobs.end()) return std::nullopt;
-  return impl_->status_of(*it->second);
+  if (const auto it = impl_->jobs.find(id); it != impl_->jobs.end()) {
+    return impl_->status_of(*it->second);
+  }
+  const auto ending = impl_->ending.find(id);
+  return ending == impl_->ending.end() ? std::nullopt : std::optional(ending->second);
 }
 
 PipelineCounters Pipeline::counters() const {
@@ -937,7 +1244,7 @@ bool Pipeline::has_device() const {
 }
 
 void Pipeline::describe(ServiceStatus& status) const {
-  std::vector<std::pair<CircuitStatus, filecoin::CircuitSpec>> circuits;
+  std::vector<std::pair<CircuitStatus, CircuitInfo>> circuits;
   {
     std::lock_guard lock(impl_->mutex);
     const Impl& s = *impl_;
@@ -970,6 +1277,7 @@ void Pipeline::describe(ServiceStatus& status) const {
       out.busy_us = run.busy_us + (run.busy ? now - run.busy_since_us : 0);
       out.leased_bytes = state.leased_bytes;
       out.limit_bytes = run.options.device_bytes;
+      if (run.options.card) add_card(out, run.options.card->status(), s.circuits);
       status.devices.push_back(std::move(out));
     }
     for (const auto& [identifier, info] : s.circuits) {
@@ -980,7 +1288,7 @@ void Pipeline::describe(ServiceStatus& status) const {
       out.in_use = state.in_use;
       out.pinned = state.pinned;
       if (info.used_us >= 0) out.idle_us = state.in_use ? 0 : now - info.used_us;
-      circuits.emplace_back(std::move(out), info.spec);
+      circuits.emplace_back(std::move(out), info);
     }
     MemoryStatus& m = status.memory;
     m.limit_bytes = s.options.limits.memory_bytes + s.options.limits.parse_bytes;
@@ -993,8 +1301,9 @@ void Pipeline::describe(ServiceStatus& status) const {
   }
   status.memory.reserved_bytes = impl_->memory.used_bytes();
   status.memory.peak_reserved_bytes = impl_->memory.peak_bytes();
-  for (auto& [known, spec] : circuits) {
-    CircuitStatus out = impl_->residency.describe(spec);
+  for (auto& [known, info] : circuits) {
+    CircuitStatus out = info.circom ? impl_->residency.describe(*info.circom)
+                                    : impl_->residency.describe(info.spec);
     out.in_use = known.in_use;
     out.pinned = known.pinned;
     out.idle_us = known.idle_us;

@@ -51,6 +51,7 @@ struct PipelineResult {
 struct PipelineOptions {
   scheduler::Limits limits;
   std::vector<DeviceOptions> devices;
+  std::function<void(const groth16::PartitionTiming&)> on_partition_timing;
   int threads = 0;
   unsigned parse_workers = 1;
   unsigned synthesis_workers = 1;
@@ -85,7 +86,13 @@ class Pipeline {
 
   // Loads without a job, waits for it. The bool: it was loaded already.
   Result<bool> load(const filecoin::CircuitSpec& spec, bool pin, std::stop_token stop);
+  Result<bool> load(std::shared_ptr<const CircomCircuit> circuit, bool pin, std::stop_token stop);
   Service::Evicted evict(const std::string& identifier);
+  // No new job will want this circuit: it leaves when nobody uses it.
+  void retire(const std::string& identifier);
+  // Whether an idle machine could prove with it. Errors: kOutOfBudget with what it needs and what
+  // there is; kInvalidArgument when no device proves circom circuits.
+  Status fits(const CircomCircuit& circuit, Priority priority) const;
 
   // Ends everything at its next boundary and joins. Jobs that are left end as kCancelled.
   void stop();
@@ -94,6 +101,7 @@ class Pipeline {
 
   // Jobs, workers, devices, circuits, memory, counts.
   void describe(ServiceStatus& status) const;
+  // Also while its completion is called.
   std::optional<JobStatus> job(JobId id) const;
   PipelineCounters counters() const;
   std::vector<std::size_t> queued_by_priority() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/circom_circuits.h"
 #include "engine/porep.h"
 #include "engine/post.h"
 #include "engine/update.h"
@@ -55,6 +56,11 @@ void write_content(Writer& w, const ProofRequest& r) {
     w.number(v);
   }
   for (const auto* v : {&r.randomness, &r.comm_r_old, &r.comm_r_new, &r.comm_d_new}) w.bytes(*v);
+  // Of this kind alone: the digests of the others stay what they were in every journal.
+  if (r.kind == ProofKind::kCircom) {
+    w.text(r.circuit);
+    w.bytes(r.key_digest);
+  }
   w.number(r.payloads.size());
 }
 
@@ -78,6 +84,10 @@ Status read_content(ByteReader& reader, ProofRequest& r) {
   CUZK_TRY(r.comm_r_old, read_bytes(reader, "comm_r_old"));
   CUZK_TRY(r.comm_r_new, read_bytes(reader, "comm_r_new"));
   CUZK_TRY(r.comm_d_new, read_bytes(reader, "comm_d_new"));
+  if (r.kind == ProofKind::kCircom) {
+    CUZK_TRY(r.circuit, read_text(reader, "circuit"));
+    CUZK_TRY(r.key_digest, read_bytes(reader, "key_digest"));
+  }
   CUZK_TRY(const std::uint64_t payloads, reader.count_u64_le("payloads", 8));
   for (std::uint64_t i = 0; i < payloads; ++i) {
     CUZK_TRY(auto payload, read_bytes(reader, "payload"));
@@ -123,7 +133,7 @@ std::vector<ByteSpan> spans_of(const ProofRequest& request) {
 }
 
 // A WinningPoSt, of the first payload; or one partition of a WindowPoSt, a payload for each sector,
-// where partition_index is the requester's name for it.
+// where partition_index is the requester's name for it: all sectors given are that partition.
 Result<Job> parse_post_request(const Context& context, const ProofRequest& request) {
   PostClaim claim;
   CUZK_TRY(const std::uint32_t number, proof_number(request.registered_proof));
@@ -137,15 +147,26 @@ Result<Job> parse_post_request(const Context& context, const ProofRequest& reque
   if (request.payloads.empty()) {
     return fail(ErrorCode::kInvalidArgument, "the request has no vanilla proofs");
   }
-  if (!winning) claim.first_partition = request.partition_index;
   std::vector<ByteSpan> vanilla = spans_of(request);
   if (winning) vanilla.resize(1);
-  CUZK_TRY(auto parsed, parse_post(context, vanilla, "vanilla proof", claim));
-  if (parsed.job.partitions() != 1) {
-    return fail(ErrorCode::kInvalidArgument, "{}: {} sectors are more than the {} of one partition",
-                claim.proof.name, vanilla.size(), claim.proof.shape.sectors_per_partition());
+  const std::size_t most = claim.proof.shape.sectors_per_partition();
+  const auto too_many = [&](std::size_t sectors) {
+    return fail(ErrorCode::kInvalidArgument,
+                "{}: {} sectors are more than the {} of one partition: send a request for each",
+                claim.proof.name, sectors, most);
+  };
+  if (vanilla.size() > most) return too_many(vanilla.size());
+  auto parsed = parse_post(context, vanilla, "vanilla proof", claim);
+  // In V1 a sector's challenges depend on its place. Curio counts it within the partition; who
+  // counts across partitions means the index.
+  const bool counts_across = claim.proof.indexing == filecoin::PostIndexing::kAcrossSectors;
+  if (!parsed && !winning && counts_across && request.partition_index > 0) {
+    claim.first_partition = request.partition_index;
+    if (auto again = parse_post(context, vanilla, "vanilla proof", claim)) parsed = std::move(again);
   }
-  return std::move(parsed.job);
+  if (!parsed) return fail(parsed.error());
+  if (parsed->job.partitions() != 1) return too_many(parsed->statement.sectors().size());
+  return std::move(parsed->job);
 }
 
 Result<Job> parse_update_request(const Context& context, const ProofRequest& request) {
@@ -172,6 +193,8 @@ std::string_view proof_kind_name(ProofKind kind) {
       return "window-post";
     case ProofKind::kWinningPost:
       return "winning-post";
+    case ProofKind::kCircom:
+      return "circom";
   }
   return "unknown";
 }
@@ -215,6 +238,8 @@ ProofRequest ProofRequest::without_payloads() const {
   out.comm_r_old = comm_r_old;
   out.comm_r_new = comm_r_new;
   out.comm_d_new = comm_d_new;
+  out.circuit = circuit;
+  out.key_digest = key_digest;
   return out;
 }
 
@@ -268,6 +293,30 @@ Result<ProofRequest> decode_request(ByteSpan bytes, std::string_view what) {
   return r;
 }
 
+Result<Job> parse_circom_request(const Context& context,
+                                 std::shared_ptr<const ProofRequest> request,
+                                 std::shared_ptr<const CircomCircuit> circuit) {
+  if (request->payloads.size() != 1) {
+    return fail(ErrorCode::kInvalidArgument, "a circom request has one witness, this one has {}",
+                request->payloads.size());
+  }
+  const auto span = context.timeline.span("parse");
+  const format::ZkeyHeader& key = circuit->header();
+  const auto given = format::InputBytes::borrow(request->payloads[0], "witness");
+  CUZK_TRY(auto wtns, wtns_of(key.curve, given));
+  CUZK_TRY_VOID(check_wtns_header(wtns, key));
+  Job job;
+  job.name = circuit->id();
+  job.circuit.name = "circom " + circuit->id();
+  job.circuit.identifier = circuit->identifier();
+  job.public_inputs.resize(1);  // they are in the witness, of the curve of the key
+  // Borrowed bytes live as long as the request.
+  job.circom =
+      std::shared_ptr<const CircomOrder>(new CircomOrder{std::move(circuit), std::move(wtns)},
+                                         [request](const CircomOrder* order) { delete order; });
+  return job;
+}
+
 Result<Job> parse_request(const Context& context, const ProofRequest& request) {
   switch (request.kind) {
     case ProofKind::kPorep:
@@ -277,6 +326,8 @@ Result<Job> parse_request(const Context& context, const ProofRequest& request) {
     case ProofKind::kWindowPost:
     case ProofKind::kWinningPost:
       return parse_post_request(context, request);
+    case ProofKind::kCircom:
+      break;
   }
   return fail(ErrorCode::kInvalidArgument, "no proof kind has the number {}",
               static_cast<unsigned>(request.kind));

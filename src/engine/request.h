@@ -6,6 +6,7 @@
 // Source:  the fields are those that Curio's client sends (docs/daemon.md).
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,15 +18,19 @@
 
 namespace cuzk::engine {
 
+class CircomCircuit;  // circom_circuits.h
+
 enum class ProofKind : std::uint8_t {
   kPorep = 1,
   kUpdate = 2,
   kWindowPost = 3,
   kWinningPost = 4,
+  kCircom = 5,
 };
 inline constexpr ProofKind kProofKinds[] = {ProofKind::kPorep, ProofKind::kUpdate,
-                                            ProofKind::kWindowPost, ProofKind::kWinningPost};
-// "porep", "update", "window-post", "winning-post".
+                                            ProofKind::kWindowPost, ProofKind::kWinningPost,
+                                            ProofKind::kCircom};
+// "porep", "update", "window-post", "winning-post", "circom".
 std::string_view proof_kind_name(ProofKind kind);
 
 using scheduler::Priority;
@@ -42,7 +47,8 @@ struct ProofRequest {
   std::optional<Priority> priority;         // the kind's default otherwise
   std::optional<std::int64_t> deadline_ms;  // Unix time; earliest first within a priority
 
-  // PoRep: one entry, a C1 output in any form. The others: as each kind's parser says.
+  // PoRep: one entry, a C1 output in any form. Circom: one entry, the witness, a .wtns or a JSON
+  // array of decimals. The others: as each kind's parser says.
   std::vector<std::vector<std::uint8_t>> payloads;
   std::uint64_t registered_proof = 0;
   std::uint64_t sector_bytes = 0;
@@ -53,6 +59,10 @@ struct ProofRequest {
   std::vector<std::uint8_t> comm_r_old;
   std::vector<std::uint8_t> comm_r_new;
   std::vector<std::uint8_t> comm_d_new;
+  // Circom: the circuit's id, and the digest of the key that it named when the request came, which
+  // the service fills in.
+  std::string circuit;
+  std::vector<std::uint8_t> key_digest;
 
   std::size_t payload_bytes() const;
   ProofRequest without_payloads() const;
@@ -67,6 +77,12 @@ Result<ProofRequest> decode_request(ByteSpan bytes, std::string_view what);
 
 // The job of a request, by its kind: what parse_porep (porep.h) and its siblings do, on bytes.
 // Errors: those of the kind's parser; kInvalidArgument for a kind that this build does not prove.
+// A circom request needs its circuit too: parse_circom_request.
 Result<Job> parse_request(const Context& context, const ProofRequest& request);
+// The witness has the form, the curve and the length that the circuit wants; its values are looked
+// at when it is read (Job::circom). The job keeps the request.
+Result<Job> parse_circom_request(const Context& context,
+                                 std::shared_ptr<const ProofRequest> request,
+                                 std::shared_ptr<const CircomCircuit> circuit);
 
 }  // namespace cuzk::engine

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/mapped_file.h"
+#include "engine/catalog.h"
 #include "engine/embedded.h"
 #include "format/parameters_json.h"
+#include "r1cs/cache.h"
 
 namespace cuzk::engine {
 
@@ -97,31 +99,79 @@ Status Residency::verify_digest(const Context& context, const KeyFiles& files) {
   return {};
 }
 
+std::size_t Residency::measure_bytes(const filecoin::CircuitSpec& spec) const {
+  std::error_code error;
+  if (!options_.circuit_directory.empty()) {
+    const auto file = r1cs_cache_path(options_.circuit_directory, spec.identifier);
+    // Its bytes, and the rows that they become.
+    if (const auto bytes = fs::file_size(file, error); !error) return 2 * bytes;
+  }
+  return compile_bytes(spec);
+}
+
 Result<Residency::Measured> Residency::measure(const Context& context,
                                                const filecoin::CircuitSpec& spec) {
   CUZK_TRY(auto circuit, circuits_.get(context, spec));
-  auto files = parameters_.find(spec, options_.keys.policy);
-  if (!files && files.error().code == ErrorCode::kNotFound && options_.keys.make_missing_dev_key) {
-    files = parameters_.make_insecure_dev(context, spec, *circuit, std::nullopt);
-  }
-  if (!files) return fail(files.error());
-  CUZK_TRY(const std::size_t bytes, resident_bytes(*files, *circuit));
-  return Measured{bytes, std::move(circuit)};
+  CUZK_TRY(const KeyFiles files,
+           parameters_.find_or_make(context, spec, *circuit, options_.keys.policy,
+                                    options_.keys.make_missing_dev_key));
+  CUZK_TRY(const std::size_t bytes, resident_bytes(files, *circuit));
+  CUZK_TRY(const std::size_t key, key_bytes(files));
+  return Measured{bytes, key, std::move(circuit)};
 }
 
-Status Residency::load(const Context& context, const filecoin::CircuitSpec& spec) {
+Status Residency::load(const Context& context, const filecoin::CircuitSpec& spec, bool with_key) {
   CUZK_TRY(auto circuit, circuits_.get(context, spec));
   CUZK_TRY(const KeyFiles files, parameters_.find(spec, options_.keys.policy));
   CUZK_TRY_VOID(verify_digest(context, files));
-  CUZK_TRY(const std::size_t bytes, resident_bytes(files, *circuit));
+  CUZK_TRY(std::size_t bytes, resident_bytes(files, *circuit));
   CUZK_TRY(Reservation rows, context.memory.reserve("compiled circuits", circuit->r1cs.bytes()));
-  CUZK_TRY(auto key, parameters_.load_proving_key(context, files, *circuit, options_.keys.policy));
+  ProvingKey<Bls12_381> key;
+  if (with_key) {
+    CUZK_TRY(key, parameters_.load_proving_key(context, files, *circuit, options_.keys.policy));
+  } else {
+    CUZK_TRY(key.vk, parameters_.check_proving_key(files, *circuit, options_.keys.policy));
+    CUZK_TRY(const std::size_t queries, key_bytes(files));
+    bytes -= queries;
+  }
   groth16::PreparedVerifyingKey<Bls12_381> vk(key.vk);
-  auto resident = std::make_shared<const ResidentCircuit>(ResidentCircuit{
-      std::move(circuit), std::move(key), std::move(vk), files, std::move(rows), bytes});
+  auto resident = std::make_shared<const ResidentCircuit>(
+      ResidentCircuit{std::move(circuit), std::move(key), std::move(vk), files, std::move(rows),
+                      bytes, spec.identifier});
   std::lock_guard lock(mutex_);
   resident_[spec.identifier] = std::move(resident);
   return {};
+}
+
+Result<std::shared_ptr<const ProvingKey<Bls12_381>>> Residency::host_key(
+    const Context& context, const std::shared_ptr<const ResidentCircuit>& resident) {
+  using Shared = std::shared_ptr<const ProvingKey<Bls12_381>>;
+  if (!resident->key.h_query.empty()) return Shared(resident, &resident->key);
+  const std::lock_guard lock(host_key_mutex_);
+  auto& known = host_keys_[resident->files.params.string()];
+  if (Shared there = known.lock()) return there;
+  CUZK_TRY(auto key, parameters_.load_proving_key(context, resident->files, *resident->circuit,
+                                                  options_.keys.policy));
+  const auto made = std::make_shared<const ProvingKey<Bls12_381>>(std::move(key));
+  known = made;
+  return made;
+}
+
+Status Residency::load(const Context& context, std::shared_ptr<const CircomCircuit> circuit) {
+  CUZK_TRY(auto prover, circuit->load(context));
+  const std::string identifier = circuit->identifier();
+  const std::size_t bytes = circuit->footprint(context.tasks.threads()).resident_bytes;
+  auto resident = std::make_shared<const ResidentCircom>(
+      ResidentCircom{std::move(circuit), std::move(prover), bytes});
+  std::lock_guard lock(mutex_);
+  resident_circom_[identifier] = std::move(resident);
+  return {};
+}
+
+std::shared_ptr<const ResidentCircom> Residency::get_circom(const std::string& identifier) const {
+  std::lock_guard lock(mutex_);
+  const auto it = resident_circom_.find(identifier);
+  return it == resident_circom_.end() ? nullptr : it->second;
 }
 
 std::shared_ptr<const ResidentCircuit> Residency::get(const std::string& identifier) const {
@@ -131,9 +181,16 @@ std::shared_ptr<const ResidentCircuit> Residency::get(const std::string& identif
 }
 
 std::size_t Residency::evict(const std::string& identifier) {
-  std::shared_ptr<const ResidentCircuit> last;  // freed after the lock
+  // Freed after the lock.
+  std::shared_ptr<const ResidentCircuit> last;
+  std::shared_ptr<const ResidentCircom> last_circom;
   {
     std::lock_guard lock(mutex_);
+    if (const auto circom = resident_circom_.find(identifier); circom != resident_circom_.end()) {
+      last_circom = std::move(circom->second);
+      resident_circom_.erase(circom);
+      return last_circom->bytes;
+    }
     const auto it = resident_.find(identifier);
     if (it == resident_.end()) return 0;
     last = std::move(it->second);
@@ -166,6 +223,20 @@ std::vector<Problem> Residency::check_files(const filecoin::CircuitSpec& spec) c
   if (seen != verified_.end() && stamp && seen->second.bytes != stamp->bytes) {
     out.push_back({file.string(), fmt::format("it had {} bytes when its digest was right, now {}",
                                               seen->second.bytes, stamp->bytes)});
+  }
+  return out;
+}
+
+CircuitStatus Residency::describe(const CircomCircuit& circuit) const {
+  CircuitStatus out;
+  out.circuit_id = circuit.identifier();
+  out.name = "circom " + circuit.id();
+  out.file = circuit.options().zkey.string();
+  out.insecure_dev = !circuit.insecure_reason().empty();
+  out.tier = Tier::kWarm;
+  if (const auto resident = get_circom(circuit.identifier())) {
+    out.tier = Tier::kHot;
+    out.bytes = resident->bytes;
   }
   return out;
 }

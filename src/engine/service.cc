@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "engine/catalog.h"
+#include "engine/devices.h"
 #include "engine/journal.h"
 #include "engine/pipeline.h"
 
@@ -47,6 +48,18 @@ std::string new_id() {
 // The parser's copy, and what it makes of it.
 std::size_t parse_bytes(std::size_t payload) { return 3 * payload + (std::size_t{64} << 10); }
 
+// A witness that is a .wtns already is not copied; a list of decimals becomes values and a .wtns.
+std::size_t parse_bytes(const ProofRequest& request) {
+  const std::size_t payload = request.payload_bytes();
+  if (request.kind != ProofKind::kCircom || request.payloads.empty()) return parse_bytes(payload);
+  const auto& witness = request.payloads[0];
+  std::size_t values = 0;
+  if (!witness.empty() && witness[0] != 'w') {
+    values = 1 + static_cast<std::size_t>(std::count(witness.begin(), witness.end(), ','));
+  }
+  return payload + 96 * values + (std::size_t{64} << 10);
+}
+
 // A callback that can be taken back.
 struct WatchState {
   // Recursive: a callback may drop its own Watch.
@@ -64,10 +77,12 @@ struct Run {
   std::string id;
   Digest32 digest{};
   ProofKind kind = ProofKind::kPorep;
+  std::string circuit;  // circom's id of it
   Priority priority = Priority::kNormal;
   std::optional<std::int64_t> deadline_unix_ms;
   std::size_t held_bytes = 0;  // of its payload, in memory
   bool journaled = false;
+  bool payload_journaled = false;
   bool superseded = false;  // the id names a later run
   std::size_t waiters = 0;
   std::vector<std::shared_ptr<WatchState>> watches;
@@ -85,6 +100,7 @@ Answer answer_of(const JournalRun& run) {
     case RunState::kCompleted:
       out.status = AnswerStatus::kCompleted;
       out.proof = run.proof;
+      out.public_json = run.public_json;
       break;
     case RunState::kCancelled:
       out.status = AnswerStatus::kCancelled;
@@ -99,6 +115,7 @@ Answer answer_of(const JournalRun& run) {
 JournalAnswer journal_answer_of(const Answer& answer) {
   JournalAnswer out;
   out.proof = answer.proof;
+  out.public_json = answer.public_json;
   out.insecure_dev = answer.insecure_dev;
   out.state = answer.status == AnswerStatus::kCompleted   ? RunState::kCompleted
               : answer.status == AnswerStatus::kCancelled ? RunState::kCancelled
@@ -163,6 +180,7 @@ PipelineOptions pipeline_options(const ServiceOptions& o, std::size_t memory_byt
   out.finish_workers = o.finish_workers;
   out.devices = o.devices;
   if (out.devices.empty()) out.devices.emplace_back();
+  out.on_partition_timing = o.on_partition_timing;
   scheduler::Limits& l = out.limits;
   // Parsed requests have a share of their own, so that no proof waits for one or the other way.
   l.parse_bytes = std::min(memory_bytes / 8, std::size_t{2} << 30);
@@ -186,7 +204,8 @@ class Service::Impl {
         memory(memory_bytes),
         telemetry(options.max_spans),
         residency({options.parameter_directory, options.circuit_directory, options.keys,
-                   options.verify_parameters}) {}
+                   options.verify_parameters}),
+        circom(options.circom.directory) {}
 
   void open_journal();
   void take_up();
@@ -196,9 +215,16 @@ class Service::Impl {
   Result<Submitted> submit(ProofRequest request);
   std::optional<Submitted> known(const std::string& id, const Digest32& digest);
   Result<Submitted> submit_new(ProofRequest request, const Digest32& digest,
-                               std::uint64_t& lost_reader);
+                               CircomCircuits::Circuit circuit, std::uint64_t& lost_reader);
   void accept_in_journal(Run& run, const ProofRequest& request);
-  PipelineJob pipeline_job(const Run& run, ProofRequest request, bool read_back);
+  PipelineJob pipeline_job(const Run& run, ProofRequest request, bool read_back,
+                           CircomCircuits::Circuit circuit);
+  void take_up_run(const JournalRun& row);
+  Result<CircomCircuits::Circuit> find_circom(const std::string& id);
+  Result<CircomCircuits::Circuit> circom_of(ProofRequest& request);
+  Result<CircomCircuits::Circuit> circom_of(const JournalRun& row, const ProofRequest& head);
+  CircomCircuitStatus circom_status(const CircomCircuits::Entry& entry) const;
+  void count_circom(const Run& run, const Answer& answer);  // under the lock
   void on_done(std::shared_ptr<Run> run, PipelineResult result);
   void write_answer(const Run& run, const Answer& answer);
   std::uint64_t supersede(const std::string& id, std::uint64_t by);
@@ -221,6 +247,7 @@ class Service::Impl {
   MemoryBudget memory;
   Telemetry telemetry;
   Residency residency;
+  CircomCircuits circom;
   std::unique_ptr<Journal> journal;
 
   std::mutex stop_mutex;
@@ -289,43 +316,88 @@ void Service::Impl::take_up() {
                     [&](const JournalRun& later) { return later.request_id == row.request_id; });
     if (superseded) {
       // Whoever waited for it is gone, and the id names a later run.
-      const Status written = journal->finish(row.run, {RunState::kCancelled, {}, {}, {}, false});
+      JournalAnswer cancelled;
+      cancelled.state = RunState::kCancelled;
+      const Status written = journal->finish(row.run, cancelled);
       if (!written) journal_failed(written.error());
       continue;
     }
-    auto head = decode_request(row.head, "journal " + options.journal.string());
-    auto run = std::make_shared<Run>();
-    run->run = row.run;
-    run->id = row.request_id;
-    run->digest = row.digest;
-    run->kind = row.kind;
-    run->journaled = true;
-    if (head) {
-      run->priority = head->priority.value_or(default_priority(row.kind));
-      run->deadline_unix_ms = head->deadline_ms;
-    }
-    {
-      std::lock_guard lock(mutex);
-      runs[run->run] = run;
-      latest[run->id] = run->run;
-      ++unfinished;
-      ++journal_status.recovered_jobs;
-      ++counters.kinds[run->kind].accepted;
-    }
-    Result<std::size_t> submitted = fail(head ? Error{} : head.error());
-    if (head) {
-      PipelineJob job = pipeline_job(*run, std::move(*head), true);
-      job.spec.parse_bytes = parse_bytes(row.request_bytes);
-      submitted = pipeline->submit(run->run, std::move(job),
-                                   [this, run](PipelineResult r) { on_done(run, std::move(r)); });
-    }
-    if (!submitted) {
-      PipelineResult failed{run->run, fail(submitted.error()), false, {}};
-      failed.status.state = JobState::kFailed;
-      failed.status.error = submitted.error();
-      on_done(run, std::move(failed));
-    }
+    take_up_run(row);
   }
+}
+
+void Service::Impl::take_up_run(const JournalRun& row) {
+  auto head = decode_request(row.head, "journal " + options.journal.string());
+  auto run = std::make_shared<Run>();
+  run->run = row.run;
+  run->id = row.request_id;
+  run->digest = row.digest;
+  run->kind = row.kind;
+  run->priority = default_priority(row.kind);
+  run->journaled = true;
+  run->payload_journaled = row.request_bytes > 0;
+  if (head) {
+    run->circuit = head->circuit;
+    run->priority = head->priority.value_or(run->priority);
+    run->deadline_unix_ms = head->deadline_ms;
+  }
+  {
+    std::lock_guard lock(mutex);
+    runs[run->run] = run;
+    latest[run->id] = run->run;
+    ++unfinished;
+    ++journal_status.recovered_jobs;
+    ++counters.kinds[run->kind].accepted;
+  }
+  const auto submitted = [&]() -> Result<std::size_t> {
+    if (!head) return fail(head.error());
+    CUZK_TRY(auto circuit, circom_of(row, *head));
+    PipelineJob job = pipeline_job(*run, std::move(*head), true, std::move(circuit));
+    job.spec.parse_bytes = parse_bytes(row.request_bytes);
+    return pipeline->submit(run->run, std::move(job),
+                            [this, run](PipelineResult r) { on_done(run, std::move(r)); });
+  }();
+  if (submitted) return;
+  PipelineResult failed{run->run, fail(submitted.error()), false, {}};
+  failed.status.state = JobState::kFailed;
+  failed.status.error = submitted.error();
+  on_done(run, std::move(failed));
+}
+
+// The key that the id names now; the one that it named before leaves.
+Result<CircomCircuits::Circuit> Service::Impl::find_circom(const std::string& id) {
+  CUZK_TRY(auto found, circom.find(id));
+  if (found.replaced) pipeline->retire(found.replaced->identifier());
+  return std::move(found.circuit);
+}
+
+// Of a request that comes in; null for the other kinds.
+Result<CircomCircuits::Circuit> Service::Impl::circom_of(ProofRequest& request) {
+  if (request.kind != ProofKind::kCircom) return nullptr;
+  CUZK_TRY(auto circuit, find_circom(request.circuit));
+  CUZK_TRY_VOID(
+      pipeline->fits(*circuit, request.priority.value_or(default_priority(request.kind))));
+  request.key_digest.assign(circuit->digest().begin(), circuit->digest().end());
+  return circuit;
+}
+
+// Of one that an earlier process accepted.
+Result<CircomCircuits::Circuit> Service::Impl::circom_of(const JournalRun& row,
+                                                         const ProofRequest& head) {
+  if (row.kind != ProofKind::kCircom) return nullptr;
+  if (row.request_bytes == 0) {
+    return fail(ErrorCode::kNotFound,
+                "the witness was lost with the daemon that had accepted it (witnesses are not "
+                "journaled unless circom.journal_witness is set): submit again");
+  }
+  CUZK_TRY(auto circuit, find_circom(head.circuit));
+  const Digest32& now = circuit->digest();
+  if (!std::equal(now.begin(), now.end(), head.key_digest.begin(), head.key_digest.end())) {
+    return fail(ErrorCode::kMismatch,
+                "circuit {} names another key now than when the request was accepted: submit again",
+                head.circuit);
+  }
+  return circuit;
 }
 
 void Service::Impl::check_files() {
@@ -348,11 +420,19 @@ void Service::Impl::preload_all(std::stop_token stop) {
     std::lock_guard lock(mutex);
     start_problems.push_back({"preload of " + id, loaded.error().message});
   }
+  for (const CircomCircuits::Entry& entry : circom.list()) {
+    if (!entry.options.preload || !entry.circuit) continue;
+    const auto loaded = pipeline->load(entry.circuit, true, stop);
+    if (loaded || stop.stop_requested()) continue;
+    std::lock_guard lock(mutex);
+    start_problems.push_back({"circom circuit " + entry.options.id, loaded.error().message});
+  }
   std::lock_guard lock(mutex);
   preloaded = true;
 }
 
-PipelineJob Service::Impl::pipeline_job(const Run& run, ProofRequest request, bool read_back) {
+PipelineJob Service::Impl::pipeline_job(const Run& run, ProofRequest request, bool read_back,
+                                        CircomCircuits::Circuit circuit) {
   PipelineJob job;
   job.job_id = run.id;
   job.kind = run.kind;
@@ -360,16 +440,24 @@ PipelineJob Service::Impl::pipeline_job(const Run& run, ProofRequest request, bo
   job.spec.priority = run.priority;
   if (run.deadline_unix_ms) job.spec.deadline = *run.deadline_unix_ms;
   job.deadline_unix_ms = run.deadline_unix_ms;
-  job.spec.parse_bytes = parse_bytes(request.payload_bytes());
-  const auto parse = options.parse ? options.parse : parse_request;
+  job.spec.parse_bytes = parse_bytes(request);
+  using Held = std::shared_ptr<const ProofRequest>;
+  std::function<Result<Job>(const Context&, Held)> parse =
+      [parse = options.parse ? options.parse : parse_request](
+          const Context& context, const Held& held) { return parse(context, *held); };
+  if (circuit) {
+    parse = [circuit = std::move(circuit)](const Context& context, Held held) {
+      return parse_circom_request(context, std::move(held), circuit);
+    };
+  }
   if (!read_back) {
     auto held = std::make_shared<const ProofRequest>(std::move(request));
-    job.parse = [parse, held](const Context& context) { return parse(context, *held); };
+    job.parse = [parse, held](const Context& context) { return parse(context, held); };
     return job;
   }
   job.parse = [this, parse, number = run.run](const Context& context) -> Result<Job> {
-    CUZK_TRY(const ProofRequest stored, journal->request(number));
-    return parse(context, stored);
+    CUZK_TRY(ProofRequest stored, journal->request(number));
+    return parse(context, std::make_shared<const ProofRequest>(std::move(stored)));
   };
   return job;
 }
@@ -414,6 +502,12 @@ std::optional<Submitted> Service::Impl::known(const std::string& id, const Diges
 }
 
 Result<Submitted> Service::Impl::submit(ProofRequest request) {
+  auto circuit = circom_of(request);
+  if (!circuit) {
+    std::lock_guard lock(mutex);
+    ++counters.refused;
+    return fail(circuit.error());
+  }
   const Digest32 digest = request_digest(request);
   std::uint64_t lost_reader = 0;
   Result<Submitted> out;
@@ -424,7 +518,7 @@ Result<Submitted> Service::Impl::submit(ProofRequest request) {
     } else if (auto same = known(request.request_id, digest)) {
       return *same;
     }
-    out = submit_new(std::move(request), digest, lost_reader);
+    out = submit_new(std::move(request), digest, std::move(*circuit), lost_reader);
   }
   // Without submit_mutex: this may call back.
   if (lost_reader) pipeline->cancel(lost_reader);
@@ -437,21 +531,25 @@ Result<Submitted> Service::Impl::submit(ProofRequest request) {
 
 void Service::Impl::accept_in_journal(Run& run, const ProofRequest& request) {
   if (!journal) return;
-  if (const Status written = journal->accept(run.run, request, run.digest); !written) {
+  const bool keep = request.kind != ProofKind::kCircom || options.circom.journal_witness;
+  if (const Status written = journal->accept(run.run, request, run.digest, keep); !written) {
     return journal_failed(written.error());
   }
   run.journaled = true;
+  run.payload_journaled = keep;
   std::lock_guard lock(mutex);
   journal_status.writable = true;
   journal_status.problem.clear();
 }
 
 Result<Submitted> Service::Impl::submit_new(ProofRequest request, const Digest32& digest,
+                                            CircomCircuits::Circuit circuit,
                                             std::uint64_t& lost_reader) {
   auto run = std::make_shared<Run>();
   run->id = request.request_id;
   run->digest = digest;
   run->kind = request.kind;
+  run->circuit = request.circuit;
   run->priority = request.priority.value_or(default_priority(request.kind));
   run->deadline_unix_ms = request.deadline_ms;
   const std::size_t payload = request.payload_bytes();
@@ -472,10 +570,10 @@ Result<Submitted> Service::Impl::submit_new(ProofRequest request, const Digest32
   scheduler::JobSpec spec;
   spec.client = request.client;
   spec.priority = run->priority;
-  spec.parse_bytes = parse_bytes(payload);
+  spec.parse_bytes = parse_bytes(request);
   CUZK_TRY_VOID(pipeline->refusal(spec));
   accept_in_journal(*run, request);
-  const bool read_back = run->journaled && payload > kSmallPayload;
+  const bool read_back = run->payload_journaled && payload > kSmallPayload;
   const std::uint64_t number = run->run;
   {
     std::lock_guard lock(mutex);
@@ -493,7 +591,7 @@ Result<Submitted> Service::Impl::submit_new(ProofRequest request, const Digest32
   e.kind = run->kind;
   e.state = priority_name(run->priority);
   telemetry.emit(std::move(e));
-  PipelineJob job = pipeline_job(*run, std::move(request), read_back);
+  PipelineJob job = pipeline_job(*run, std::move(request), read_back, std::move(circuit));
   if (read_back) job.spec.parse_bytes = spec.parse_bytes;
   const bool journaled = run->journaled;
   const auto ahead = pipeline->submit(
@@ -534,6 +632,7 @@ void Service::Impl::write_answer(const Run& run, const Answer& answer) {
     todo = std::exchange(unwritten, {});
   }
   todo.emplace_back(run.run, journal_answer_of(answer));
+  todo.back().second.scrub_log = run.kind == ProofKind::kCircom && run.payload_journaled;
   for (std::size_t i = 0; i < todo.size(); ++i) {
     const Status written = journal->finish(todo[i].first, todo[i].second);
     if (written) continue;
@@ -555,6 +654,7 @@ void Service::Impl::on_done(std::shared_ptr<Run> run, PipelineResult result) {
   if (result.reply) {
     answer.status = AnswerStatus::kCompleted;
     answer.proof = result.reply->proof;
+    answer.public_json = result.reply->public_json;
     answer.insecure_dev = result.reply->insecure_dev;
   } else if (result.reply.error().code == ErrorCode::kCancelled) {
     answer.status = AnswerStatus::kCancelled;
@@ -571,7 +671,7 @@ void Service::Impl::on_done(std::shared_ptr<Run> run, PipelineResult result) {
     switch (answer.status) {
       case AnswerStatus::kCompleted:
         ++m.completed;
-        m.partitions += answer.proof.size() / 192;
+        m.partitions += result.status.partitions_done;
         add_timings(m.phases, answer.timings);
         break;
       case AnswerStatus::kFailed:
@@ -581,6 +681,7 @@ void Service::Impl::on_done(std::shared_ptr<Run> run, PipelineResult result) {
         ++m.cancelled;
         break;
     }
+    if (run->kind == ProofKind::kCircom) count_circom(*run, answer);
     if (run->deadline_unix_ms && unix_ms() > *run->deadline_unix_ms) ++m.deadline_misses;
     run->answer = answer;
     watches = std::exchange(run->watches, {});
@@ -606,6 +707,38 @@ void Service::Impl::on_done(std::shared_ptr<Run> run, PipelineResult result) {
   telemetry.emit(std::move(e));
   for (const auto& watch : watches) watch->call(answer);
   prune_journal();
+}
+
+void Service::Impl::count_circom(const Run& run, const Answer& answer) {
+  const bool is_new = !counters.circom.contains(run.circuit);
+  const bool full = counters.circom.size() >= CircomCircuits::kMaxCircuits;
+  CircomMetrics& m = counters.circom[is_new && full ? "other" : run.circuit];
+  m.completed += answer.status == AnswerStatus::kCompleted;
+  m.failed += answer.status == AnswerStatus::kFailed;
+  if (answer.status == AnswerStatus::kCompleted) {
+    m.seconds += static_cast<double>(answer.timings.total_ms) / 1000;
+  }
+}
+
+CircomCircuitStatus Service::Impl::circom_status(const CircomCircuits::Entry& entry) const {
+  CircomCircuitStatus out;
+  out.options = entry.options;
+  out.problem = entry.problem;
+  if (!entry.circuit) return out;
+  const CircomCircuit& c = *entry.circuit;
+  const CircomFootprint need = c.footprint(Tasks(options.threads).threads());
+  out.curve = std::string(circom::snarkjs_name(c.header().curve));
+  out.num_public = c.header().num_public;
+  out.num_wires = c.header().num_wires;
+  out.num_constraints = c.num_constraints();
+  out.domain_size = c.header().domain_size;
+  out.file_bytes = c.file_bytes();
+  out.resident_bytes = need.resident_bytes;
+  out.prove_bytes = need.synthesis_bytes + need.prove_bytes;
+  out.key_digest = to_hex(c.digest());
+  out.insecure_reason = c.insecure_reason();
+  out.loaded = residency.get_circom(c.identifier()) != nullptr;
+  return out;
 }
 
 void Service::Impl::retire(std::shared_ptr<Run> run) {
@@ -702,6 +835,9 @@ std::vector<Problem> Service::Impl::problems() {
     out = start_problems;
     if (!journal_status.problem.empty()) out.push_back({"journal", journal_status.problem});
   }
+  for (const CircomCircuits::Entry& entry : circom.list()) {
+    if (!entry.problem.empty()) out.push_back({"circom", entry.problem});
+  }
   ServiceStatus status;
   pipeline->describe(status);
   for (const DeviceStatus& d : status.devices) {
@@ -748,6 +884,9 @@ ServiceStatus Service::Impl::status() {
   for (CircuitStatus& c : out.circuits) {
     const auto id = circuit_names.find(c.circuit_id);
     c.circuit_id = id == circuit_names.end() ? c.name : id->second;
+  }
+  for (const CircomCircuits::Entry& entry : circom.list()) {
+    out.circom.push_back(circom_status(entry));
   }
   out.problems = problems();
   return out;
@@ -800,6 +939,8 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   }
   s.open_journal();
   s.check_files();
+  // What is wrong with one stands among the problems.
+  for (const CircomCircuitOptions& circuit : s.options.circom.circuits) (void)s.circom.add(circuit);
   PipelineOptions pipeline = pipeline_options(s.options, memory_bytes);
   if (s.journal) {
     // What was accepted before is taken up, however small the queue is now.
@@ -889,6 +1030,47 @@ Result<Service::Evicted> Service::evict(const std::string& circuit_id) {
   return impl_->pipeline->evict(spec.identifier);
 }
 
+Result<CircomCircuitStatus> Service::register_circom(CircomCircuitOptions options,
+                                                     std::stop_token stop) {
+  Impl& s = *impl_;
+  if (options.origin == CircomOrigin::kRegistered) {
+    CUZK_TRY(options, s.circom.in_directory(std::move(options)));
+  }
+  CUZK_TRY(const auto circuit, s.circom.open(options));
+  CUZK_TRY_VOID(s.pipeline->fits(*circuit, Priority::kNormal));
+  const auto loaded = s.pipeline->load(circuit, options.preload, std::move(stop));
+  if (!loaded) {
+    s.pipeline->retire(circuit->identifier());
+    return fail(loaded.error());
+  }
+  CUZK_TRY(const auto replaced, s.circom.add(circuit));
+  if (replaced) s.pipeline->retire(replaced->identifier());
+  return s.circom_status({options, circuit, {}});
+}
+
+bool Service::unregister_circom(const std::string& id) {
+  const auto removed = impl_->circom.remove(id);
+  if (removed.circuit) impl_->pipeline->retire(removed.circuit->identifier());
+  return removed.was_known;
+}
+
+std::vector<CircomCircuitStatus> Service::circom_circuits() const {
+  std::vector<CircomCircuitStatus> out;
+  for (const CircomCircuits::Entry& e : impl_->circom.list()) {
+    out.push_back(impl_->circom_status(e));
+  }
+  return out;
+}
+
+const std::filesystem::path& Service::circom_directory() const {
+  return impl_->circom.directory();
+}
+
+Result<std::string> Service::circom_verification_key(const std::string& id) const {
+  CUZK_TRY(const auto circuit, impl_->find_circom(id));
+  return circuit->verification_key_json();
+}
+
 ServiceStatus Service::status() const { return impl_->status(); }
 
 std::optional<JobStatus> Service::job(const std::string& job_id) const {
@@ -899,12 +1081,18 @@ std::optional<JobStatus> Service::job(const std::string& job_id) const {
     if (it == impl_->latest.end()) return std::nullopt;
     number = it->second;
   }
+  const auto finished = [&]() -> std::optional<JobStatus> {
+    std::lock_guard lock(impl_->mutex);
+    for (const JobStatus& s : impl_->recent) {
+      if (s.run == number) return s;
+    }
+    return std::nullopt;
+  };
+  // The pipeline keeps a job until it is among the finished: who finds it in neither list looks
+  // into the first once more.
+  if (auto status = finished()) return status;
   if (auto status = impl_->pipeline->job(number)) return status;
-  std::lock_guard lock(impl_->mutex);
-  for (const JobStatus& s : impl_->recent) {
-    if (s.run == number) return s;
-  }
-  return std::nullopt;
+  return finished();
 }
 
 ServiceMetrics Service::metrics() const {

@@ -1,9 +1,10 @@
 # The proving service: pipeline, residency, journal, and their tests.
 target_sources(cuzk_engine PRIVATE
-  footprint.cc journal.cc pipeline.cc request.cc residency.cc service.cc service_status.cc telemetry.cc)
+  circom_circuits.cc footprint.cc journal.cc pipeline.cc request.cc residency.cc service.cc service_status.cc telemetry.cc)
 target_link_libraries(cuzk_engine PUBLIC cuzk::scheduler cuzk::msm cuzk::ntt cuzk::sqlite3)
 include(${CMAKE_CURRENT_LIST_DIR}/devices.cmake)
 cuzk_test(engine service_test SOURCES service_test.cc SYSTEM GTest::gmock)
+cuzk_test(engine service_circom_test SOURCES service_circom_test.cc SYSTEM GTest::gmock nlohmann_json::nlohmann_json)
 cuzk_test(engine journal_test SOURCES journal_test.cc SYSTEM GTest::gmock)
 cuzk_test(engine crash_test SOURCES crash_test.cc)
 cuzk_test(engine service_porep_test SOURCES service_porep_test.cc SYSTEM GTest::gmock)

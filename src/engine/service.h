@@ -32,16 +32,22 @@
 #include <string>
 #include <vector>
 
+#include "engine/circom_options.h"
 #include "engine/request.h"
 #include "engine/service_status.h"
+#include "groth16/backend_cuda.h"
 #include "groth16/prover.h"
 
 namespace cuzk::engine {
+
+class CudaDevice;  // devices.h
 
 // One device that proves, and how.
 struct DeviceOptions {
   std::string name = "cpu";  // in status, metrics and messages; unique
   std::function<std::unique_ptr<groth16::Backend<Bls12_381>>()> make_backend;  // none: the CPU's
+  // A card: backend, workers, memory and costs are its own (card_device).
+  std::shared_ptr<CudaDevice> card;
   unsigned workers = 1;  // partitions that may be started on it at once
   // Used only after every other device failed a partition, or when there is no other.
   bool fallback = false;
@@ -49,6 +55,7 @@ struct DeviceOptions {
   // What one partition of a circuit takes while it is proved. None: the CPU backend's figures.
   std::function<scheduler::ProveCost(const CompiledCircuit&)> cost;
 };
+DeviceOptions card_device(std::shared_ptr<CudaDevice> card);
 
 struct ServiceOptions {
   std::filesystem::path parameter_directory = ParameterStore::default_directory();
@@ -69,6 +76,8 @@ struct ServiceOptions {
   unsigned synthesis_lookahead = 1;
   std::vector<DeviceOptions> devices;  // empty: the CPU with one worker
   unsigned quarantine_after = 3;       // wrong proofs or faults of a device
+  // Of each verified partition that a card proved; by a worker, without locks.
+  std::function<void(const groth16::PartitionTiming&)> on_partition_timing;
 
   std::size_t max_queued_jobs = 4096;
   std::size_t max_queued_bytes = std::size_t{4} << 30;  // payloads that are held in memory
@@ -84,7 +93,9 @@ struct ServiceOptions {
   // passed is remembered by size and modification time.
   bool verify_parameters = true;
 
-  // For tests: instead of parse_request.
+  CircomServiceOptions circom;
+
+  // For tests: instead of parse_request, which circom requests do not pass.
   std::function<Result<Job>(const Context&, const ProofRequest&)> parse;
 };
 
@@ -103,8 +114,10 @@ struct Answer {
   std::string job_id;
   std::uint64_t run = 0;
   AnswerStatus status = AnswerStatus::kFailed;
-  std::vector<std::uint8_t> proof;  // when completed: verified, 192 bytes for each partition
-  std::optional<Error> error;       // when failed
+  // When completed: verified; 192 bytes for each partition, or circom's proof.json.
+  std::vector<std::uint8_t> proof;
+  std::string public_json;     // circom's, when completed
+  std::optional<Error> error;  // when failed
   bool insecure_dev = false;
   bool from_journal = false;  // proved before the service was started
   JobTimings timings;
@@ -122,7 +135,8 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   // Errors: kOutOfBudget when the queue is full (retry later), or when the request can never fit,
-  // with what it needs; kCancelled while draining; kInvalidArgument.
+  // with what it needs; kCancelled while draining; kInvalidArgument. For circom also kNotFound for
+  // a circuit that is not known, and what is wrong with its key.
   Result<Submitted> submit(ProofRequest request);
 
   // The answer to the id's latest run. Without an answer until `deadline`: nullopt.
@@ -159,7 +173,21 @@ class Service {
   };
   Result<Evicted> evict(const std::string& circuit_id);
 
+  // Loads the key, and waits for that, so that all of it is checked; then the id names it. The one
+  // that it named before stays in force until then, and if this fails.
+  // With the origin kRegistered paths are inside the directory, or relative to it, and an empty one
+  // is <id>.zkey. Errors: those of CircomCircuits, of the key's readers; kOutOfBudget; kCancelled.
+  Result<CircomCircuitStatus> register_circom(CircomCircuitOptions options,
+                                              std::stop_token stop = {});
+  // False when there was none. Accepted requests are proved.
+  bool unregister_circom(const std::string& id);
+  std::vector<CircomCircuitStatus> circom_circuits() const;
+  const std::filesystem::path& circom_directory() const;
+  // As snarkjs exports it. Errors: those of CircomCircuits::find.
+  Result<std::string> circom_verification_key(const std::string& id) const;
+
   ServiceStatus status() const;
+  // One that was accepted: unfinished, or finished lately.
   std::optional<JobStatus> job(const std::string& job_id) const;
   ServiceMetrics metrics() const;
   // Spans that ended after `after_us` (SpanEvent::end_us), oldest first.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/circom_options.h"
 #include "engine/request.h"
 
 namespace cuzk::engine {
@@ -19,7 +20,8 @@ namespace cuzk::engine {
 // Sums over the partitions, so that a phase may exceed total_ms.
 struct JobTimings {
   std::int64_t queue_wait_ms = 0;  // until the first partition was admitted
-  std::int64_t key_load_ms = 0;    // loads that this job waited for
+  // Measures and loads of its circuit and key that this job waited for; not part of memory_wait_ms.
+  std::int64_t key_load_ms = 0;
   std::int64_t parse_ms = 0;
   std::int64_t memory_wait_ms = 0;
   std::int64_t synthesis_ms = 0;
@@ -91,9 +93,20 @@ struct DeviceStatus {
   std::uint64_t proofs = 0;          // verified
   std::uint64_t invalid_proofs = 0;  // failed their self-check; none of them left
   std::uint64_t faults = 0;          // the device failed
-  std::int64_t busy_us = 0;          // merged over its workers
+  std::int64_t busy_us = 0;          // merged over its workers; a card's: over its kernels
   std::size_t leased_bytes = 0;      // of its own memory
   std::size_t limit_bytes = 0;
+  std::string model;    // of a card: "NVIDIA H200"
+  std::string problem;  // why it is not used any more
+  struct Key {
+    std::string circuit;
+    bool is_streamed = false;
+    std::size_t bytes = 0;  // on the card, with the rows
+    std::size_t in_use = 0;
+  };
+  std::vector<Key> keys;
+  std::size_t key_loads = 0;
+  std::size_t key_evictions = 0;
 };
 
 enum class Tier { kHot, kWarm, kCold };  // in memory; on disk and verified; on disk or missing
@@ -149,6 +162,7 @@ struct ServiceStatus {
   std::vector<WorkerStatus> workers;
   std::vector<DeviceStatus> devices;
   std::vector<CircuitStatus> circuits;
+  std::vector<CircomCircuitStatus> circom;  // those that are known
   JournalStatus journal;
   std::vector<Problem> problems;
   std::uint64_t accepted = 0;  // == answered + queued + running, always
@@ -177,13 +191,21 @@ struct KindMetrics {
   std::uint64_t deadline_misses = 0;
 };
 
+// Of one circom circuit. Beyond so many ids all others are "other".
+struct CircomMetrics {
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  double seconds = 0;  // of the completed, from acceptance to the answer
+};
+
 // Counters since the start; they never decrease.
 struct ServiceMetrics {
   std::map<ProofKind, KindMetrics> kinds;
-  std::map<Priority, std::size_t> queued;  // unfinished, by priority
-  std::uint64_t attached = 0;              // submissions that joined a run in flight
-  std::uint64_t answered_again = 0;        // submissions answered from a kept result
-  std::uint64_t refused = 0;               // submissions that were not accepted
+  std::map<std::string, CircomMetrics> circom;  // by id
+  std::map<Priority, std::size_t> queued;       // unfinished, by priority
+  std::uint64_t attached = 0;                   // submissions that joined a run in flight
+  std::uint64_t answered_again = 0;             // submissions answered from a kept result
+  std::uint64_t refused = 0;                    // submissions that were not accepted
   std::uint64_t key_loads = 0;
   std::uint64_t key_evictions = 0;
   std::uint64_t retried_partitions = 0;

@@ -210,6 +210,58 @@ TEST_F(ServiceTest, SynthesisOfTheNextRunsUnderTheProofOfTheLast) {
   expect_at_rest();
 }
 
+TEST_F(ServiceTest, AJobIsKnownAtEveryMomentOfItsEnd) {
+  ServiceOptions o = options();
+  o.journal = folder.path() / "journal.db";  // its disk makes the end last
+  start(o);
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> last{0};
+  std::atomic<int> unknown{0}, looks{0};
+  std::thread reader([&] {
+    while (!over) {
+      const std::uint64_t i = last;
+      if (i == 0) continue;
+      unknown += !service->job(fmt::format("job {}", i)).has_value();
+      ++looks;
+    }
+  });
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    submit(fmt::format("job {}", i), {4, 1, i});
+    last = i;
+    await(fmt::format("job {}", i));
+    const auto job = service->job(fmt::format("job {}", i));
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->state, JobState::kCompleted);  // and not what it was before
+  }
+  over = true;
+  reader.join();
+  EXPECT_EQ(unknown, 0) << "of " << looks;
+  expect_at_rest();
+}
+
+TEST_F(ServiceTest, WaitingForACircuitIsNotWaitingForMemory) {
+  static constexpr std::int64_t kSlow = 300;
+  ServiceOptions o = options();
+  o.parse = [this](const Context&, const ProofRequest& r) -> Result<Job> {
+    CUZK_TRY(Job job, parse_mimc(&hooks, r));
+    job.circuit.compile = [inner = job.circuit.compile] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kSlow));
+      return inner();
+    };
+    return job;
+  };
+  start(o);
+  submit("a", {4, 2, 1});
+  const Answer a = await("a");
+  ASSERT_EQ(a.status, AnswerStatus::kCompleted);
+  EXPECT_GE(a.timings.key_load_ms, kSlow);
+  EXPECT_GE(a.timings.queue_wait_ms, kSlow);
+  // The second partition waits for the first one's synthesis; nobody waits for memory.
+  EXPECT_LT(a.timings.memory_wait_ms, kSlow);
+  submit("b", {4, 2, 2});
+  EXPECT_EQ(await("b").timings.key_load_ms, 0);
+}
+
 TEST_F(ServiceTest, CancelIsRealAtEveryPlace) {
   start(options());
   submit("held", {4, 3, 1, false, false, 1});

@@ -1,5 +1,8 @@
 #include "format/c1_bincode.h"
 
+#include <algorithm>
+
+#include "base/bytes.h"
 #include "filecoin/statement.h"
 #include "format/bincode.h"
 #include "format/c1.h"
@@ -157,6 +160,15 @@ Result<filecoin::PorepC1> parse_c1_bincode(ByteSpan bytes, std::string_view what
       bytes.size() >= 12 && load_le<std::uint32_t>(bytes.data()) == 0 &&
       load_le<std::uint32_t>(bytes.data() + 4) % 5 == load_le<std::uint32_t>(bytes.data() + 8);
   if (request || like_request) return request;
+  // What the bytes of something else would mean in bincode helps nobody.
+  const bool like_bare =
+      bytes.size() >= 8 && filecoin::seal_proof(load_le<std::uint32_t>(bytes.data())).has_value();
+  if (!like_bare) {
+    return fail(ErrorCode::kCorruptInput,
+                "{}: it is no output of commit phase 1: neither a JSON object nor bincode, which "
+                "begins with the number of a registered proof; it has {} bytes and begins with {}",
+                what, bytes.size(), to_hex(bytes.first(std::min<std::size_t>(bytes.size(), 8))));
+  }
   return fail(bare.error().code, "{} (read as bincode, for it is no JSON object)",
               bare.error().message);
 }

@@ -24,14 +24,22 @@ KINDS = {
     "--stream-chunk": "size",
     "--randomness": "hex", "--ticket": "hex", "--comm-d": "hex", "--comm-r": "hex",
     "--porep-id": "hex", "--comm-r-old": "hex", "--comm-r-new": "hex", "--comm-d-new": "hex",
+    "--type": "proof_type", "--priority": "priority", "--input": "directory",
+    "--json": "file:json", "--json-file": "file:json", "--svg": "file:svg", "--timeline-svg": "file:svg",
+    "--tls-ca": "file:pem", "--tls-certificate": "file:pem", "--tls-key": "file:pem",
+    "--token": "text", "--token-file": "file", "--tls-server-name": "text", "--set": "text",
+    "--rate": "text", "--mix": "text", "--duration": "text", "--cancel-within": "text",
+    "--priorities": "text", "--sweep-jobs": "text", "--sweep-workers": "text",
     "--miner": "text", "--seed": "text", "--device": "text", "--backend": "text", "--version": "text",
     "--challenges": "number", "--proofs": "number", "--sector": "number",
 }
 METAVARS = {"address": "ADDRESS", "directory": "DIR", "sector_size": "SIZE", "size": "SIZE",
             "seal_proof": "PROOF", "post_proof": "PROOF", "update_proof": "PROOF", "any_proof": "PROOF",
             "circuit": "ID", "level": "LEVEL", "format": "FORMAT", "hex": "HEX", "text": "TEXT",
-            "number": "N"}
-WORDS = {"level": ["trace", "debug", "info", "warn", "error"], "format": ["text", "json"]}
+            "number": "N",
+            "proof_type": "TYPE", "priority": "PRIORITY"}
+WORDS = {"level": ["trace", "debug", "info", "warn", "error"], "format": ["text", "json"],
+         "proof_type": ["porep", "snap", "wpost", "winning"], "priority": ["critical", "high", "normal", "low"]}
 NUMBER_TYPES = {"INT", "UINT", "FLOAT", "NUMBER"}
 
 

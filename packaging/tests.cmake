@@ -12,3 +12,7 @@ endforeach()
 add_test(NAME monitoring_test COMMAND ${python} ${here}/tests/monitoring_test.py $<TARGET_FILE:cuzk>)
 add_test(NAME unit_test COMMAND ${python} ${here}/tests/unit_test.py $<TARGET_FILE:cuzk>
   ${made}/cuzk.service ${here}/etc/cuzk.toml)
+
+# Builds the packages and lives with them in a container: minutes, as root.
+add_test(NAME package_test COMMAND ${CMAKE_SOURCE_DIR}/tools/test_package.py --build)
+set_tests_properties(package_test PROPERTIES LABELS slow SKIP_RETURN_CODE 77)

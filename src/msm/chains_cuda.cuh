@@ -26,6 +26,8 @@
 namespace cuzk::chains_cuda {
 
 using device::DeviceAffine;
+using device::DeviceFp;
+using device::DeviceFp2;
 using device::u32;
 
 inline constexpr u32 kThreads = 128;
@@ -35,7 +37,8 @@ inline constexpr u32 kMaxPartsLog = 3;  // of a chain
 // Blocks that a multiprocessor holds at once, as registers and shared memory allow; they are
 // shifted against each other.
 template <class F>
-inline constexpr u32 kBlocksEach = sizeof(F) <= 32   ? 4
+inline constexpr u32 kBlocksEach = sizeof(F) <= 32   ? 5
+                                   : sizeof(F) <= 48 ? 4
                                    : sizeof(F) <= 64 ? 3
                                                      : 2;
 inline constexpr u32 kSign = 0x80000000u;
@@ -172,10 +175,32 @@ __device__ __forceinline__ F shuffle_xor(const F& v, u32 distance) {
   return r;
 }
 
-// Out of line: what one warp does for all must not crowd the instruction cache.
-template <class F>
-__device__ __noinline__ F product(F a, F b) {
+// Out of line: a multiprocessor's warps are in different places of a step, and code that holds
+// every product of it does not stay in the instruction caches (a fifth of all cycles were lost to
+// that). Operands travel in registers. Products of the extension are calls by themselves.
+template <class P>
+__device__ __noinline__ DeviceFp<P> called_product(DeviceFp<P> a, DeviceFp<P> b) {
   return a * b;
+}
+template <class P>
+__device__ __noinline__ DeviceFp<P> called_square(DeviceFp<P> a) {
+  return a.square_by_words();
+}
+template <class P>
+__device__ __forceinline__ DeviceFp<P> product(const DeviceFp<P>& a, const DeviceFp<P>& b) {
+  return called_product(a, b);
+}
+template <class P>
+__device__ __forceinline__ DeviceFp<P> square(const DeviceFp<P>& a) {
+  return called_square(a);
+}
+template <class F>
+__device__ __forceinline__ DeviceFp2<F> product(const DeviceFp2<F>& a, const DeviceFp2<F>& b) {
+  return a * b;
+}
+template <class F>
+__device__ __forceinline__ DeviceFp2<F> square(const DeviceFp2<F>& a) {
+  return a.square();
 }
 
 // Every value of `values` by its inverse, by one warp: four values a lane, the products of all
@@ -205,6 +230,35 @@ __device__ __forceinline__ void invert_all(F* values) {
   mine[64] = third;
 }
 
+// What a thread keeps in shared memory: a column of 16 bytes each, of five coordinates (two points,
+// the product before them), and one of words.
+template <class F>
+struct Column {
+  static constexpr u32 kParts = sizeof(F) / 16;
+  uint4* wide;
+  u32* words;
+
+  __device__ explicit Column(uint4* shared)
+      : wide(shared + threadIdx.x),
+        words(reinterpret_cast<u32*>(shared + 5 * kParts * kThreads) + threadIdx.x) {}
+  static constexpr std::size_t bytes() { return (5 * sizeof(F) + 5 * sizeof(u32)) * kThreads; }
+
+  __device__ __forceinline__ uint4* part(u32 i) const { return wide + i * kThreads; }
+  __device__ __forceinline__ u32& word(u32 i) const { return words[i * kThreads]; }
+  __device__ __forceinline__ F element(u32 which) const {
+    F r;
+#pragma unroll
+    for (u32 i = 0; i < kParts; ++i) {
+      reinterpret_cast<uint4*>(&r)[i] = *part(which * kParts + i);
+    }
+    return r;
+  }
+};
+
+__device__ __forceinline__ void fetch_word(u32* to, const u32* from) {
+  __pipeline_memcpy_async(to, from, sizeof(u32));
+}
+
 // Where the operands of a step's additions come from: the next points of the chains, or, when the
 // parts of a chain are joined, the sums `distance` rows above those at multiples of twice as much.
 template <class F>
@@ -212,19 +266,27 @@ struct NextPoints {
   const DeviceAffine<F>* __restrict__ bases;
   const u32* __restrict__ values;
   Places<F>& places;
+  u32 stride;  // of a chain's values
   u32 step;
   u32 ahead;  // the rows below are one step further
 
+  static constexpr bool kAdvances = true;
   static constexpr u32 kStride = 1;
-  __device__ __forceinline__ u32 operand(u32 row) const { return places.next(row); }
+  __device__ __forceinline__ void fetch_operand(u32 row, u32* to) const {
+    fetch_word(to, &places.next(row));
+  }
   __device__ __forceinline__ const uint4* at(u32 operand) const {
     return reinterpret_cast<const uint4*>(bases + (operand & ~kSign));
   }
   __device__ __forceinline__ bool is_negative(u32 operand) const { return operand & kSign; }
-  __device__ __forceinline__ void advance(u32 row) const {
-    const Span span = places.span(row);
+  // The index of the point after this step's.
+  __device__ __forceinline__ void fetch_after(u32 row, Span span, u32* to) const {
     const u32 after = step + (row < ahead ? 2 : 1);
-    places.next(row) = after < span.length ? values[span.begin + after] : kNone;
+    if (after < span.length) {
+      fetch_word(to, values + span.begin + static_cast<std::size_t>(after) * stride);
+    } else {
+      *to = kNone;
+    }
   }
 };
 template <class F>
@@ -232,110 +294,145 @@ struct OtherParts {
   Places<F>& places;
   u32 distance;
 
+  static constexpr bool kAdvances = false;
   static constexpr u32 kStride = kThreads;
-  __device__ __forceinline__ u32 operand(u32 row) const {
-    return row & (2 * distance - 1) ? kNone : row + distance;
+  __device__ __forceinline__ void fetch_operand(u32 row, u32* to) const {
+    *to = row & (2 * distance - 1) ? kNone : row + distance;
   }
   __device__ __forceinline__ const uint4* at(u32 operand) const { return places.part(operand, 0); }
   __device__ __forceinline__ bool is_negative(u32) const { return false; }
-  __device__ __forceinline__ void advance(u32) const {}
+  __device__ __forceinline__ void fetch_after(u32, Span, u32*) const {}
 };
 
 // What a thread does with its rows in one step; `rows` counts those that may still have operands.
+// What comes from memory comes through shared memory, ahead of its use: a load to registers would
+// have to end before the next call.
 template <class F, class Operands>
 class Step {
  public:
-  __device__ Step(const Operands& operands, Places<F>& places, uint4* shared)
-      : operands_(operands), places_(places), shared_(shared + threadIdx.x) {}
+  __device__ Step(const Operands& operands, Places<F>& places, const Column<F>& column)
+      : operands_(operands), places_(places), column_(column) {}
 
-  // Multiplies the denominators; the next row's x are on their way meanwhile.
+  // Multiplies the denominators.
   __device__ __forceinline__ F up(u32 rows) {
-    F product = F::one();
-    u32 value = rows > 0 ? operands_.operand(0) : kNone;
-    u32 after = rows > 1 ? operands_.operand(1) : kNone;
-    F x1, x2;
-    if (value != kNone) fetch_x(0, value, x1, x2);
+    F result = F::one();
+    if (rows == 0) return result;
+    operands_.fetch_operand(0, &column_.word(0));
+    if (rows > 1) operands_.fetch_operand(1, &column_.word(1));
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    fetch_x(0, column_.word(0));
+    __pipeline_commit();
 #pragma unroll 1
     for (u32 row = 0; row < rows; ++row) {
-      const u32 now = value;
-      const F a = x1;
-      const F b = x2;
-      value = after;
-      after = row + 2 < rows ? operands_.operand(row + 2) : kNone;
-      if (value != kNone) fetch_x(row + 1, value, x1, x2);
+      __pipeline_wait_prior(0);
+      const u32 now = column_.word(row & 1);
+      const F a = column_.element(2 * (row & 1));
+      const F b = column_.element(2 * (row & 1) + 1);
+      if (row + 1 < rows) fetch_x(row + 1, column_.word(~row & 1));
+      if (row + 2 < rows) operands_.fetch_operand(row + 2, &column_.word(row & 1));
+      __pipeline_commit();
       if (now == kNone) continue;
       F d = b - a;
       if (is_special(d, a, b)) {
         d = special_denominator(DeviceAffine<F>{a, places_.y(row)}, loaded(now));
       }
-      places_.set_before(row, product);
-      product = times(product, d);
+      places_.set_before(row, result);
+      result = product(result, d);
     }
-    return product;
+    __pipeline_wait_prior(0);
+    return result;
   }
 
-  // Takes the inverses out of `inverse` and adds. The operands of the next row are on their way to
-  // shared memory while one is added.
+  // Takes the inverses out of `inverse` and adds.
   __device__ __forceinline__ void down(u32 rows, F inverse) {
     if (rows == 0) return;
-    u32 value = operands_.operand(rows - 1);
-    u32 after = rows > 1 ? operands_.operand(rows - 2) : kNone;
-    fetch(rows - 1, value, 0);
+    fetch_early(rows - 1);
     __pipeline_commit();
-    u32 half = 0;
 #pragma unroll 1
     for (u32 row = rows; row-- > 0;) {
-      const u32 now = value;
-      value = after;
-      after = row > 1 ? operands_.operand(row - 2) : kNone;
-      if (row > 0) fetch(row - 1, value, half ^ 1);
+      __pipeline_wait_prior(0);
+      const u32 value = column_.word(0);
+      if (value != kNone) {
+        fetch_points(row, value);
+        if constexpr (Operands::kAdvances) {
+          operands_.fetch_after(row, {column_.word(1), column_.word(2)}, &column_.word(3));
+        }
+      }
+      __pipeline_commit();
+      F mine;
+      if (value != kNone) mine = product(inverse, column_.element(4));
+      if (row > 0) fetch_early(row - 1);
       __pipeline_commit();
       __pipeline_wait_prior(1);
-      if (now != kNone) add(row, now, half, inverse);
-      half ^= 1;
+      if (value != kNone) add(row, value, mine, inverse);
     }
   }
 
  private:
-  __device__ __forceinline__ static F times(const F& a, const F& b) {
-#ifdef CUZK_CHAIN_CALLS
-    return product(a, b);
-#else
-    return a * b;
-#endif
-  }
-  // One addition, after which the chain's next point is looked up.
-  __device__ __forceinline__ void add(u32 row, u32 value, u32 half, F& inverse) {
-    const F before = places_.before(row);
-    const F x1 = fetched(half, 0);
-    const F x2 = fetched(half, 2);
+  static constexpr u32 kParts = Places<F>::kParts;
+
+  // One addition; its operands have arrived.
+  __device__ __forceinline__ void add(u32 row, u32 value, const F& mine, F& inverse) {
+    if constexpr (Operands::kAdvances) places_.next(row) = column_.word(3);
+    const F x1 = column_.element(0);
+    const F x2 = column_.element(2);
     F d = x2 - x1;
     const bool special = is_special(d, x1, x2);
-    if (special) d = special_denominator(sum_of(half), point_of(half, value));
-    const F rest = times(inverse, d);
-    const F mine = times(inverse, before);
-    inverse = rest;
-    operands_.advance(row);
+    if (special) d = special_denominator(sum(), point(value));
+    inverse = product(inverse, d);
     if (special) {
-      const DeviceAffine<F> sum = special_sum(sum_of(half), point_of(half, value), mine);
-      places_.set_x(row, sum.x);
-      places_.set_y(row, sum.y);
+      const DeviceAffine<F> r = special_sum(sum(), point(value), mine);
+      places_.set_x(row, r.x);
+      places_.set_y(row, r.y);
       return;
     }
-    const F slope = times(point_of(half, value).y - fetched(half, 1), mine);
-    const F x = times(slope, slope) - fetched(half, 0) - fetched(half, 2);
+    const F slope = product(point(value).y - column_.element(1), mine);
+    const F x = square(slope) - column_.element(0) - column_.element(2);
     places_.set_x(row, x);
-    places_.set_y(row, times(slope, fetched(half, 0) - x) - fetched(half, 1));
+    places_.set_y(row, product(slope, column_.element(0) - x) - column_.element(1));
   }
 
-  __device__ __forceinline__ void fetch_x(u32 row, u32 value, F& a, F& b) const {
-    a = places_.x(row);
+  // The x of the sum and of the operand, to the half of the row's parity.
+  __device__ __forceinline__ void fetch_x(u32 row, u32 value) const {
+    if (value == kNone) return;
     const uint4* from = operands_.at(value);
+    const u32 first = 2 * (row & 1) * kParts;
 #pragma unroll
     for (u32 i = 0; i < kParts; ++i) {
-      reinterpret_cast<uint4*>(&b)[i] = from[i * Operands::kStride];
+      __pipeline_memcpy_async(column_.part(first + i), places_.part(row, i), 16);
+      __pipeline_memcpy_async(column_.part(first + kParts + i), from + i * Operands::kStride, 16);
     }
   }
+  // What `down` needs of a row before its points.
+  __device__ __forceinline__ void fetch_early(u32 row) const {
+    operands_.fetch_operand(row, &column_.word(0));
+#pragma unroll
+    for (u32 i = 0; i < kParts; ++i) {
+      __pipeline_memcpy_async(column_.part(4 * kParts + i), places_.part(row, 2 * kParts + i), 16);
+    }
+    if constexpr (Operands::kAdvances) {
+      fetch_word(&column_.word(1), &places_.span(row).begin);
+      fetch_word(&column_.word(2), &places_.span(row).length);
+    }
+  }
+  __device__ __forceinline__ void fetch_points(u32 row, u32 value) const {
+    const uint4* from = operands_.at(value);
+#pragma unroll
+    for (u32 i = 0; i < 2 * kParts; ++i) {
+      __pipeline_memcpy_async(column_.part(i), places_.part(row, i), 16);
+      __pipeline_memcpy_async(column_.part(2 * kParts + i), from + i * Operands::kStride, 16);
+    }
+  }
+  __device__ __forceinline__ DeviceAffine<F> sum() const {
+    return {column_.element(0), column_.element(1)};
+  }
+  __device__ __forceinline__ DeviceAffine<F> point(u32 value) const {
+    DeviceAffine<F> p = {column_.element(2), column_.element(3)};
+    if (operands_.is_negative(value)) p.y = -p.y;
+    return p;
+  }
+  // The operand, by loads.
   __device__ __forceinline__ DeviceAffine<F> loaded(u32 value) const {
     DeviceAffine<F> p;
     const uint4* from = operands_.at(value);
@@ -346,54 +443,25 @@ class Step {
     if (operands_.is_negative(value)) p.y = -p.y;
     return p;
   }
-  __device__ __forceinline__ void fetch(u32 row, u32 value, u32 half) const {
-    if (value == kNone) return;
-    const uint4* from = operands_.at(value);
-#pragma unroll
-    for (u32 i = 0; i < 2 * kParts; ++i) {
-      __pipeline_memcpy_async(slot(half, i), places_.part(row, i), 16);
-      __pipeline_memcpy_async(slot(half, 2 * kParts + i), from + i * Operands::kStride, 16);
-    }
-  }
-  // Coordinate 0 or 1 of the sum, 2 or 3 of the point.
-  __device__ __forceinline__ F fetched(u32 half, u32 which) const {
-    F r;
-#pragma unroll
-    for (u32 i = 0; i < kParts; ++i) {
-      reinterpret_cast<uint4*>(&r)[i] = *slot(half, which * kParts + i);
-    }
-    return r;
-  }
-  __device__ __forceinline__ DeviceAffine<F> sum_of(u32 half) const {
-    return {fetched(half, 0), fetched(half, 1)};
-  }
-  __device__ __forceinline__ DeviceAffine<F> point_of(u32 half, u32 value) const {
-    DeviceAffine<F> p = {fetched(half, 2), fetched(half, 3)};
-    if (operands_.is_negative(value)) p.y = -p.y;
-    return p;
-  }
-  __device__ __forceinline__ uint4* slot(u32 half, u32 part) const {
-    return shared_ + (half * 4 * kParts + part) * kThreads;
-  }
 
-  static constexpr u32 kParts = Places<F>::kParts;
   const Operands& operands_;
   Places<F>& places_;
-  uint4* shared_;  // this thread's column
+  const Column<F>& column_;
 };
 
-// Two halves of four coordinates for each thread, and a product.
+// Of a block: the columns, and a product for each thread.
 template <class F>
 constexpr std::size_t shared_bytes() {
-  return 9 * sizeof(F) * kThreads;
+  return Column<F>::bytes() + sizeof(F) * kThreads;
 }
 
 // One step of all rows of a block.
 template <class F, class Operands>
 __device__ __forceinline__ void take_step(const Operands& operands, Places<F>& places, u32 rows,
                                           u32 inverter, uint4* shared) {
-  F* products = reinterpret_cast<F*>(shared + 8 * Places<F>::kParts * kThreads);
-  Step<F, Operands> step(operands, places, shared);
+  F* products = reinterpret_cast<F*>(reinterpret_cast<std::byte*>(shared) + Column<F>::bytes());
+  const Column<F> column(shared);
+  Step<F, Operands> step(operands, places, column);
   products[threadIdx.x] = step.up(rows);
   __syncthreads();
   if (threadIdx.x / 32 == inverter) invert_all(products);
@@ -402,11 +470,11 @@ __device__ __forceinline__ void take_step(const Operands& operands, Places<F>& p
 }
 
 // Part `part` of 2^parts_log of a span.
-__device__ __forceinline__ Span part_of(Span span, u32 part, u32 parts_log) {
+__device__ __forceinline__ Span part_of(Span span, u32 stride, u32 part, u32 parts_log) {
   const u32 begin = static_cast<u32>(static_cast<std::uint64_t>(span.length) * part >> parts_log);
   const u32 end =
       static_cast<u32>(static_cast<std::uint64_t>(span.length) * (part + 1) >> parts_log);
-  return {span.begin + begin, end - begin};
+  return {span.begin + begin * stride, end - begin};
 }
 
 // All chains of a source, which says of chain c its span of `values`, span(c), and takes its sum,
@@ -434,14 +502,14 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<F>)
     for (u32 row = 0; row < now; ++row) {
       const u32 chain = chain_of(first + row);
       Span span = chain < chains ? source.span(chain) : Span{0, 0};
-      span = part_of(span, row & ((1u << parts_log) - 1), parts_log);
+      span = part_of(span, source.stride(), row & ((1u << parts_log) - 1), parts_log);
       // The first point becomes the sum, the second the next.
       DeviceAffine<F> sum = {F::zero(), F::zero()};
       if (span.length > 0) sum = load_signed(bases, values[span.begin]);
       places.set_x(row, sum.x);
       places.set_y(row, sum.y);
       places.span(row) = span;
-      places.next(row) = span.length > 1 ? values[span.begin + 1] : kNone;
+      places.next(row) = span.length > 1 ? values[span.begin + source.stride()] : kNone;
       most = max(most, span.length);
     }
     atomicMax(&longest, most);
@@ -453,7 +521,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<F>)
 #pragma unroll 1
     for (u32 step = ahead > 0 ? 0 : 1; step < longest; ++step) {
       while (alive > 0 && places.next(alive - 1) == kNone) --alive;
-      const NextPoints<F> operands = {bases, values, places, step, ahead};
+      const NextPoints<F> operands = {bases, values, places, source.stride(), step, ahead};
       take_step(operands, places, step == 0 ? ahead : alive, inverter, shared);
     }
 #pragma unroll 1

@@ -41,7 +41,7 @@ inline constexpr std::size_t kBucketsPerBatch = std::size_t{1} << 22;
 inline constexpr u32 kSign = chains_cuda::kSign;
 // Chains a thread needs for affine additions to win; below, inversions are shared by too few. With
 // coordinates of 8 words products are so fast that the traffic of affine additions costs more.
-inline constexpr std::size_t kAffineRows = 10;
+inline constexpr std::size_t kAffineRows = 7;
 template <class F>
 inline constexpr bool kAffineWins = sizeof(F) > 32;
 inline constexpr unsigned kMaxWindows = 64;
@@ -196,6 +196,7 @@ struct BucketChains {
   u32 long_from;
   DeviceAffine<F>* sums;
 
+  __device__ __forceinline__ static constexpr u32 stride() { return 1; }
   __device__ __forceinline__ chains_cuda::Span span(u32 chain) const {
     const u32 b = order[chain];
     const u32 length = end[b] - begin[b];

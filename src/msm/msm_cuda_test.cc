@@ -8,6 +8,7 @@
 
 #include "gpu/owners.h"
 #include "msm/msm_cases.h"
+#include "msm/witness_cuda.h"
 
 namespace cuzk {
 namespace {
@@ -245,6 +246,55 @@ TYPED_TEST(MsmCuda, SmallScalarsAsAWitnessHasThem) {
   for (const MsmAdditions additions : kBoth) {
     expect_sum<G>(sum_on_device<G>(witness.scalars, bases, n, {.additions = additions}),
                   closed_form<G>(witness.scalars));
+  }
+}
+
+template <class G>
+Result<Xyzz<G>> sum_of_list(const std::vector<Affine<G>>& bases,
+                            const std::vector<std::uint32_t>& list) {
+  CUZK_TRY(auto device_bases, gpu::DeviceBuffer<Affine<G>>::allocate(bases.size()));
+  CUZK_TRY(auto device_list, gpu::DeviceBuffer<std::uint32_t>::allocate(list.size()));
+  CUZK_TRY(auto scratch,
+           gpu::DeviceBuffer<std::byte>::allocate(selected_sum_scratch_bytes<G>(list.size())));
+  CUZK_TRY(auto result, gpu::DeviceBuffer<Xyzz<G>>::allocate(1));
+  CUZK_TRY(auto done, gpu::Event::create());
+  CUZK_TRY_VOID(gpu::runtime::fill_bytes(nullptr, scratch.span().data(), 0xa5, scratch.size()));
+  CUZK_TRY_VOID(gpu::upload(nullptr, device_bases.span(), std::span<const Affine<G>>(bases)));
+  CUZK_TRY_VOID(gpu::upload(nullptr, device_list.span(), std::span<const std::uint32_t>(list)));
+  CUZK_TRY_VOID(sum_selected<G>(nullptr, device_bases.const_span(), device_list.const_span(),
+                                scratch.span(), result.span()));
+  std::vector<Xyzz<G>> out(1);
+  CUZK_TRY_VOID(gpu::download(nullptr, std::span<Xyzz<G>>(out), result.const_span()));
+  CUZK_TRY_VOID(done.record(nullptr));
+  CUZK_TRY_VOID(done.synchronize());
+  return out[0];
+}
+
+// Long enough for chains, with every way that operands can meet, and too short for them.
+TYPED_TEST(MsmCuda, SumsOfLists) {
+  using G = TypeParam;
+  const auto some = cases::multiples_of_generator<G>(1000);
+  for (const std::size_t n : {std::size_t{1}, std::size_t{4001}, (std::size_t{1} << 22) + 5}) {
+    for (const unsigned kind : {0u, 1u, 2u}) {
+      SCOPED_TRACE(testing::Message() << n << " terms, kind " << kind);
+      // Kind 0: multiples of the generator; 1: one base; 2: its opposite and the identity too.
+      std::vector<Affine<G>> bases = some;
+      std::vector<std::uint32_t> list(n);
+      std::int64_t multiple = 0;
+      if (kind == 2) bases = {some[4], -some[4], Affine<G>::identity(), -some[4]};
+      for (std::size_t i = 0; i < n; ++i) {
+        list[i] = static_cast<std::uint32_t>(kind == 0   ? i * 7919 % 1000
+                                             : kind == 1 ? 4
+                                                         : (i * 2654435761u >> 13) % 4);
+        const std::int64_t of_kind_2[] = {5, -5, 0, -5};
+        multiple += kind == 2 ? of_kind_2[list[i]] : std::int64_t{list[i]} + 1;
+      }
+      using Fr = ScalarField<G>;
+      Fr scalar = Fr::from_u64(static_cast<std::uint64_t>(multiple < 0 ? -multiple : multiple));
+      if (multiple < 0) scalar = -scalar;
+      expect_sum<G>(sum_of_list<G>(bases, list),
+                    Xyzz<G>::from_affine(G::generator()).mul(scalar.to_scalar()));
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "curve/point_cuda.cuh"
 #include "gpu/launch_cuda.h"
+#include "msm/chains_cuda.cuh"
 #include "msm/witness_cuda.h"
 
 namespace cuzk {
@@ -19,6 +20,26 @@ using device::u32;
 inline constexpr u32 kThreads = 128;
 inline constexpr u32 kMaxBlocks = 132 * 6;  // two or three whole waves; a partial sum for each warp
 inline constexpr u32 kWarps = kThreads / 32;
+
+// A long list is summed as chains: chain c of C has the entries c, c + C, c + 2C, ...
+inline constexpr std::size_t kChainTerms = std::size_t{1} << 22;  // from so many on
+inline constexpr std::size_t kChainScratch = std::size_t{400} << 20;
+inline constexpr u32 kChainRows = 8;
+inline constexpr u32 kChainPartsLog = 2;
+template <class F>
+struct ListChains {
+  u32 chains;
+  u32 count;  // at least `chains`
+  DeviceAffine<F>* sums;
+
+  __device__ __forceinline__ u32 stride() const { return chains; }
+  __device__ __forceinline__ chains_cuda::Span span(u32 chain) const {
+    return {chain, (count - chain - 1) / chains + 1};
+  }
+  __device__ __forceinline__ void store(u32 chain, const DeviceAffine<F>& sum) const {
+    sums[chain] = sum;
+  }
+};
 
 template <class F>
 __device__ __forceinline__ void sum_over_warp(DeviceXyzz<F>& sum) {
@@ -33,8 +54,9 @@ __device__ __forceinline__ void sum_over_warp(DeviceXyzz<F>& sum) {
   }
 }
 
-// Every thread takes each gridDim-th entry; the next point is on its way to shared memory while one
-// is added. A thread reads only what it has fetched itself.
+// The sum of a list of bases; without a list, of all. Every thread takes each gridDim-th entry; the
+// next point is on its way to shared memory while one is added. A thread reads only what it has
+// fetched itself.
 template <class F>
 __global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
     sum_list(const DeviceAffine<F>* __restrict__ bases, const u32* __restrict__ list, u32 count,
@@ -50,9 +72,10 @@ __global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
       __pipeline_memcpy_async(&fetched[half][c][threadIdx.x], source + c, 16);
     }
   };
+  const auto entry = [&](u32 i) { return list ? list[i] : i; };
   DeviceXyzz<F> sum = DeviceXyzz<F>::identity();
-  u32 next = first + step < count ? list[first + step] : 0;
-  if (first < count) fetch(list[first], 0);
+  u32 next = first + step < count ? entry(first + step) : 0;
+  if (first < count) fetch(entry(first), 0);
   __pipeline_commit();
   unsigned half = 0;
 #pragma unroll 1
@@ -60,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
     const bool more = count - i > step;
     if (more) fetch(next, half ^ 1);
     __pipeline_commit();
-    next = count - i > 2 * static_cast<std::size_t>(step) ? list[i + 2 * step] : 0;
+    next = count - i > 2 * static_cast<std::size_t>(step) ? entry(i + 2 * step) : 0;
     __pipeline_wait_prior(1);
     DeviceAffine<F> p;
 #pragma unroll
@@ -121,10 +144,45 @@ static __global__ void gather(const uint4* __restrict__ bases, const u32* __rest
 }  // namespace witness_cuda_internal
 
 template <class G>
-std::size_t selected_sum_scratch_bytes() {
+std::size_t selected_sum_scratch_bytes(std::size_t terms) {
   using namespace witness_cuda_internal;
-  return sizeof(Xyzz<G>) * kMaxBlocks * kWarps;
+  return sizeof(Xyzz<G>) * kMaxBlocks * kWarps + (terms < kChainTerms ? 0 : kChainScratch);
 }
+
+namespace witness_cuda_internal {
+
+// Sums the list by XYZZ additions; `list` may be null for all of `count` bases.
+template <class F>
+Status sum_xyzz(gpu::StreamHandle stream, const DeviceAffine<F>* bases, const u32* list,
+                std::size_t count, std::byte* scratch, DeviceXyzz<F>* out) {
+  // At least eight additions a thread, so that the reduction does not outweigh them.
+  const std::size_t wanted = (count + 8 * kThreads - 1) / (8 * kThreads);
+  const u32 blocks = static_cast<u32>(std::min<std::size_t>(wanted, kMaxBlocks));
+  auto* partial = reinterpret_cast<DeviceXyzz<F>*>(scratch);
+  sum_list<F><<<blocks, kThreads, 0, stream>>>(bases, list, static_cast<u32>(count), partial);
+  sum_partial<F><<<1, kThreads, 0, stream>>>(partial, blocks * kWarps, out);
+  return gpu::launched("sum_list");
+}
+
+// A long list: chains, then the sum of their sums. With `chains` as many as have room.
+template <class F>
+Status sum_by_chains(gpu::StreamHandle stream, const DeviceAffine<F>* bases, const u32* list,
+                     std::size_t count, std::byte* scratch, DeviceXyzz<F>* out) {
+  CUZK_TRY(const unsigned resident, (chains_cuda::resident_blocks<F, ListChains<F>>()));
+  constexpr std::size_t kEach =
+      chains_cuda::kThreads * kChainRows *
+      ((chains_cuda::chain_bytes<F>() << kChainPartsLog) + sizeof(DeviceAffine<F>));
+  const auto blocks = static_cast<u32>(std::min<std::size_t>(resident, kChainScratch / kEach));
+  const std::size_t chains = std::size_t{blocks} * chains_cuda::kThreads * kChainRows;
+  const auto grid = chains_cuda::grid_for(chains, blocks, kChainPartsLog);
+  auto* sums = reinterpret_cast<DeviceAffine<F>*>(scratch);
+  std::byte* places = scratch + chains * sizeof(DeviceAffine<F>);
+  const ListChains<F> source = {static_cast<u32>(chains), static_cast<u32>(count), sums};
+  CUZK_TRY_VOID(chains_cuda::launch<F>(stream, grid, bases, list, source, chains, places));
+  return sum_xyzz<F>(stream, sums, nullptr, chains, scratch + kChainScratch, out);
+}
+
+}  // namespace witness_cuda_internal
 
 template <class G>
 Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> bases,
@@ -132,25 +190,22 @@ Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> b
                     gpu::DeviceSpan<Xyzz<G>> result) {
   using namespace witness_cuda_internal;
   using F = device::DeviceField<typename G::Field>;
-  if (scratch.size() < selected_sum_scratch_bytes<G>() || result.size() != 1 || list.size() >> 31) {
+  const std::size_t needed = selected_sum_scratch_bytes<G>(list.size());
+  if (scratch.size() < needed || result.size() != 1 || list.size() >> 31) {
     return fail(ErrorCode::kInvalidArgument,
                 "selected sum: {} terms, {} bytes of scratch of {} needed, room for {} results",
-                list.size(), scratch.size(), selected_sum_scratch_bytes<G>(), result.size());
+                list.size(), scratch.size(), needed, result.size());
   }
   auto* out = reinterpret_cast<DeviceXyzz<F>*>(result.data());
+  const auto* from = reinterpret_cast<const DeviceAffine<F>*>(bases.data());
   if (list.empty()) {
     set_identity<F><<<1, 1, 0, stream>>>(out);
     return gpu::launched("sum of nothing");
   }
-  // At least eight additions a thread, so that the reduction does not outweigh them.
-  const std::size_t wanted = (list.size() + 8 * kThreads - 1) / (8 * kThreads);
-  const u32 blocks = static_cast<u32>(std::min<std::size_t>(wanted, kMaxBlocks));
-  auto* partial = reinterpret_cast<DeviceXyzz<F>*>(scratch.data());
-  sum_list<F>
-      <<<blocks, kThreads, 0, stream>>>(reinterpret_cast<const DeviceAffine<F>*>(bases.data()),
-                                        list.data(), static_cast<u32>(list.size()), partial);
-  sum_partial<F><<<1, kThreads, 0, stream>>>(partial, blocks * kWarps, out);
-  return gpu::launched("sum_list");
+  if (list.size() < kChainTerms) {
+    return sum_xyzz<F>(stream, from, list.data(), list.size(), scratch.data(), out);
+  }
+  return sum_by_chains<F>(stream, from, list.data(), list.size(), scratch.data(), out);
 }
 
 template <class G>
@@ -180,7 +235,7 @@ Status gather_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>
 
 // Explicit instantiation of everything above for the group G.
 #define CUZK_INSTANTIATE_WITNESS_CUDA(G)                                                         \
-  template std::size_t selected_sum_scratch_bytes<G>();                                          \
+  template std::size_t selected_sum_scratch_bytes<G>(std::size_t);                               \
   template Status sum_selected<G>(gpu::StreamHandle, gpu::DeviceSpan<const Affine<G>>,           \
                                   gpu::DeviceSpan<const std::uint32_t>,                          \
                                   gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>);         \

@@ -69,22 +69,23 @@ __device__ __forceinline__ F twiddle_of(const F* __restrict__ table, u32 node) {
   return r;
 }
 
-// One butterfly of the node. The twiddle of an inverse has the opposite sign of its table entry;
-// node 0 has twiddle one in both directions.
+// One butterfly of the node, on values below 2 p. The twiddle of an inverse has the opposite sign
+// of its table entry; node 0 has twiddle one in both directions.
 template <bool kDown, bool kInverse, class F>
 __device__ __forceinline__ void butterfly(F& low, F& high, const F& t, bool is_one) {
   if constexpr (kDown) {
-    const F v = is_one ? high : t * high;
-    const F sum = low + v;
-    const F difference = low - v;
+    const F v = is_one ? high : F::lazy_product(t, high);
+    const F sum = F::lazy_sum(low, v);
+    const F difference = F::lazy_difference(low, v);
     const bool swapped = kInverse && !is_one;
     low = swapped ? difference : sum;
     high = swapped ? sum : difference;
   } else {
-    const F sum = low + high;
-    const F difference = kInverse && !is_one ? high - low : low - high;
+    const F sum = F::lazy_sum(low, high);
+    const F difference =
+        kInverse && !is_one ? F::lazy_difference(high, low) : F::lazy_difference(low, high);
     low = sum;
-    high = is_one ? difference : t * difference;
+    high = is_one ? difference : F::lazy_product(t, difference);
   }
 }
 
@@ -170,9 +171,10 @@ __device__ __forceinline__ void tile_walk(uint4* low, uint4* high, const F* __re
 // reverse(i), and omega_2N^reverse(i) is entry i of the twiddle table: so the odd coset of the two
 // transforms that are not subtrees costs one product an element with the table.
 struct Extra {
-  bool scale = false;            // results times the factor
+  bool scale = false;            // results times the factor, when they are the last
   bool shift_inputs = false;     // inputs times omega_2N^reverse(i)
   bool unshift_results = false;  // results times omega_2N^-reverse(i)
+  bool reduce = false;           // results are the last, and below p
 };
 
 template <class F>
@@ -214,7 +216,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const std::size_t row = e >> pass.columns_log;
     F* to = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
     F v = load<F>(low, high, padded(e, pass.columns_log));
-    if (extra.scale) v = v * factor;
+    if (extra.reduce) v = extra.scale ? factor * v : F::reduce_once(v);
     if (extra.unshift_results) v = unshifted(v, table, static_cast<u32>(to - data));
     store(reinterpret_cast<uint4*>(to), reinterpret_cast<uint4*>(to) + 1, 0, v);
   }
@@ -247,7 +249,7 @@ __global__ void ntt_small(F* data, const F* __restrict__ table, unsigned log2_si
     __syncthreads();
   }
   for (u32 i = threadIdx.x; i < size; i += blockDim.x) {
-    if (extra.scale) data[i] = data[i] * factor;
+    data[i] = extra.scale ? factor * data[i] : F::reduce_once(data[i]);
     if (extra.unshift_results) data[i] = unshifted(data[i], table, i);
   }
 }
@@ -273,7 +275,8 @@ struct Schedule {
 
 inline Schedule schedule_for(unsigned log2_size, u32 root) {
   Schedule s;
-  s.count = (log2_size + kPassLog - 1) / kPassLog;
+  // Two passes of ten levels where the vector stays in the cache, which forgives short lines.
+  s.count = log2_size == 2 * kPassLog + 2 ? 2 : (log2_size + kPassLog - 1) / kPassLog;
   unsigned depth = 0;
   for (unsigned i = 0; i < s.count; ++i) {
     const unsigned levels = (log2_size - depth + (s.count - i) - 1) / (s.count - i);
@@ -338,8 +341,8 @@ Status transform(gpu::StreamHandle stream, gpu::DeviceSpan<const Fr> table_span,
   const F factor =
       device_value<F>(scale ? Fr::from_u64(std::uint64_t{1} << log2_size).inverse() : Fr::one());
   if (log2_size < kTileLog) {
-    ntt_small<kDown, kInverse, F>
-        <<<1, 512, 0, stream>>>(data, table, log2_size, root, Extra{scale, shift, unshift}, factor);
+    ntt_small<kDown, kInverse, F><<<1, 512, 0, stream>>>(
+        data, table, log2_size, root, Extra{scale, shift, unshift, true}, factor);
     return gpu::launched("ntt_small");
   }
   CUZK_TRY_VOID(gpu::allow_shared_bytes(
@@ -349,8 +352,7 @@ Status transform(gpu::StreamHandle stream, gpu::DeviceSpan<const Fr> table_span,
     const unsigned at = kDown ? i : schedule.count - 1 - i;
     ntt_pass<kDown, kInverse, F><<<1u << (log2_size - kTileLog), kThreads, kSharedBytes, stream>>>(
         data, table, schedule.passes[at],
-        Extra{scale && i + 1 == schedule.count, shift && i == 0,
-              unshift && i + 1 == schedule.count},
+        Extra{scale, shift && i == 0, unshift && i + 1 == schedule.count, i + 1 == schedule.count},
         factor);
   }
   return gpu::launched("ntt_pass");

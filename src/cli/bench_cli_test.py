@@ -93,6 +93,21 @@ class BenchCli(unittest.TestCase):
         self.file("file", b"")
         self.expect(3, self.gen("porep", "file"), "file")
 
+    def test_kernels_are_timed_on_the_cpu(self):
+        bench = [CUZK.parent / "cuzk-bench", "kernels", "--backend", "cpu", "--repeats", "1"]
+        sizes = ["--kernel", "msm,ntt", "--group", "bls12_381_g1,bn254_g1", "--log2", "4,9"]
+        done = self.expect(0, subprocess.run([*bench, *sizes, "--json"], capture_output=True, text=True))
+        rows = json.loads(done.stdout)["kernels"]
+        self.assertEqual(len(rows), 2 * 2 * 3 + 2 * 2)
+        self.assertEqual({row["kind"] for row in rows}, {"dense", "ones", "tails"})
+        for row in rows:
+            self.assertGreaterEqual(row["cpu_ms"], 0)
+            self.assertNotIn("cuda_ms", row)
+        text = subprocess.run([*bench, *sizes], capture_output=True, text=True)
+        self.expect(0, text, "BLS12-381 G1", "BN254 Fr", "of floor")
+        wrong = subprocess.run([*bench, "--kernel", "fft"], capture_output=True, text=True)
+        self.expect(2, wrong, "fft")
+
     @unittest.skipUnless(PROVE, "whole proofs are another test")
     def test_the_readmes_commands_prove_and_verify(self):
         section = README.read_text().split("## Make your own inputs")[1]

@@ -12,6 +12,7 @@
 #endif
 #include "cli/bench_gen.h"
 #include "cli/bench_gen_post.h"
+#include "cli/bench_kernels.h"
 #include "cli/bench_partition.h"
 #include "cli/command.h"
 #include "cli/describe.h"
@@ -81,6 +82,7 @@ int run_bench_main(int argc, char** argv) {
   add_gen_vanilla(app, run);
   add_gen_post(app, run);
   add_bench_partition(app, run);
+  add_bench_kernels(app, run);
 #ifdef CUZK_DAEMON
   DaemonAddress address;
   address.add(app);

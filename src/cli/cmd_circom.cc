@@ -8,6 +8,7 @@
 
 #include "cli/circom_command.h"
 #include "cli/circom_files.h"
+#include "cli/device_options.h"
 #include "cli/session.h"
 #include "cli/verify_command.h"
 #include "engine/circom.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 30;
 
 struct ProveCircomOptions {
   CommonOptions common;
+  DeviceOptions device;
   std::string zkey, wtns, proof, public_signals, r1cs, sym;
   bool allow_insecure = false;
 };
@@ -39,7 +41,36 @@ StageShares circom_stage_shares() {
           {"verify", 0.2}};
 }
 
+// On the first card that can, or, where that is allowed, on the CPU.
+Result<engine::CircomReply> prove_on(const ProveCircomOptions& o,
+                                     const engine::CircomProver& prover,
+                                     const format::InputBytes& wtns,
+                                     engine::CircomProveOptions options, Session& session) {
+  CUZK_TRY(const auto opened, open_devices(session.context(), o.device, o.common.quiet));
+  options.on_timing = [&](const groth16::PartitionTiming& t) {
+    if (!o.common.quiet) std::fprintf(stderr, "%s\n", t.line().c_str());
+  };
+  for (const auto& card : opened.cards) {
+    options.device = card;
+    auto reply = prover.prove(session.context(), wtns, options);
+    if (reply) return reply;
+    const ErrorCode code = reply.error().code;
+    // A proof that does not verify may be the witness's fault or the card's: the CPU knows.
+    const bool in_doubt = code == ErrorCode::kUnsatisfied && o.device.cpu_fallback();
+    const bool elsewhere =
+        in_doubt || code == ErrorCode::kDeviceLost || code == ErrorCode::kOutOfBudget;
+    const bool last = card == opened.cards.back() && !o.device.cpu_fallback();
+    if (!elsewhere || last) return reply;
+    tell_of_device(o.common.quiet,
+                   fmt::format("{} failed: {}", card->name(), reply.error().message));
+  }
+  if (!opened.cards.empty()) tell_of_device(o.common.quiet, "proving on the CPU");
+  options.device = nullptr;
+  return prover.prove(session.context(), wtns, options);
+}
+
 Result<engine::CircomReply> prove(const ProveCircomOptions& o, Session& session) {
+  CUZK_TRY_VOID(o.device.cards_options());
   const std::size_t most = session.memory().limit_bytes();
   CUZK_TRY(const auto zkey, read_input(o.zkey, most));
   CUZK_TRY(const auto wtns, read_input(o.wtns, most));
@@ -52,7 +83,7 @@ Result<engine::CircomReply> prove(const ProveCircomOptions& o, Session& session)
   }
   CUZK_TRY(const auto prover, engine::CircomProver::open(session.context(), zkey,
                                                          {.allow_insecure_key = o.allow_insecure}));
-  return prover.prove(session.context(), wtns, options);
+  return prove_on(o, prover, wtns, std::move(options), session);
 }
 
 void print_reply(const ProveCircomOptions& o, const engine::CircomReply& reply, Session& session) {
@@ -129,6 +160,7 @@ void add_prove_circom(CLI::App& prove, Runner& run) {
   circom->add_option("--sym", o->sym, "The signals' names, for the message about a constraint");
   circom->add_flag("--allow-insecure-key", o->allow_insecure,
                    "Prove even under a key whose proofs anybody can forge");
+  o->device.add(*circom);
   o->common.add_resources(*circom);
   o->common.add_output(*circom);
   circom->footer(

@@ -1,6 +1,7 @@
 #include "engine/devices.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "format/bellman_key.h"
@@ -44,6 +45,25 @@ groth16::KeyCounts counts_of(const circom::Key<Curve>& key) {
   const auto& p = key.proving;
   return {p.vk.ic.size(),   p.h_query.size(),    p.l_query.size(),
           p.a_query.size(), p.b_g1_query.size(), p.b_g2_query.size()};
+}
+
+// Every wire in both matrices, every coefficient another one.
+template <class Curve>
+Result<CardNeeds> most_needs_of(const format::ZkeyHeader& key) {
+  using Fr = typename Curve::Fr;
+  const std::size_t coefficients = key.num_coefficients, domain = key.domain_size;
+  CompactR1cs<Fr> r1cs;
+  r1cs.num_inputs = key.num_public + 1;
+  r1cs.num_aux = r1cs.num_full_aux = key.num_wires - r1cs.num_inputs;
+  Density density;
+  density.a_aux.count = density.b_aux.count = r1cs.num_aux;
+  const std::size_t wires = key.num_wires;
+  CUZK_TRY(auto out, needs_of<Curve>(r1cs, density,
+                                     {r1cs.num_inputs, domain, r1cs.num_aux, wires, wires, wires},
+                                     static_cast<unsigned>(std::countr_zero(key.domain_size))));
+  constexpr std::size_t kParts = 16 * gpu::Arena::kAlignment;
+  out.circuit_bytes += coefficients * (sizeof(Term) + sizeof(Fr)) + 16 * domain + wires + kParts;
+  return out;
 }
 
 // From the file to the card, decoded in the pinned buffers between them.
@@ -196,6 +216,15 @@ template <class Curve>
 Result<CardPlan> CudaDevice::plan(const std::string& id, const circom::Key<Curve>& key) const {
   return plan_known(id, key.matrices.name, [&] {
     return needs_of<Curve>(key.matrices, *key.density, counts_of(key), key.proving.domain_log2);
+  });
+}
+
+Result<CardPlan> CudaDevice::plan(const format::ZkeyHeader& key, std::string_view name) const {
+  const std::string id =
+      fmt::format("zkey of {} {} {} {} {}", static_cast<int>(key.curve), key.num_wires,
+                  key.num_public, key.domain_size, key.num_coefficients);
+  return plan_known(id, name, [&] {
+    return circom::with_curve(key.curve, [&]<class Curve>() { return most_needs_of<Curve>(key); });
   });
 }
 

@@ -28,6 +28,7 @@
 #include "curve/bn254.h"
 #include "engine/card_keys.h"
 #include "engine/context.h"
+#include "format/zkey.h"
 #include "gpu/card.h"
 #include "groth16/backend_cuda.h"
 
@@ -140,6 +141,8 @@ class CudaDevice {
                         const Density& density) const;
   template <class Curve>
   Result<CardPlan> plan(const std::string& id, const circom::Key<Curve>& key) const;
+  // An upper bound of it from the sizes that a .zkey's header tells.
+  Result<CardPlan> plan(const format::ZkeyHeader& key, std::string_view name) const;
 
   // Waits for room, loads what is missing (span load_device_key).
   // Errors: kOutOfBudget; kDeviceLost; kCancelled; those of the file. kInvalidArgument for a key

@@ -59,6 +59,7 @@ struct Attempt {
   std::optional<groth16::ProveInput<Bls12_381>> input;
   std::optional<groth16::PendingProof<Bls12_381>> pending;
   std::unique_ptr<CircomPending> circom;  // instead of both
+  bool on_card = false;
 
   // Ends what is left of it; the records stay.
   void drop_work() {
@@ -146,7 +147,8 @@ struct Worker {
 
 Error no_circom_device() {
   return {ErrorCode::kInvalidArgument,
-          "circom circuits are proved on the CPU, which is not among the devices: set cpu.workers"};
+          "no device can prove circom circuits: no card has the memory, and the CPU is not among "
+          "the devices (cpu.use)"};
 }
 
 // What a partition on a card takes of the host's memory beside its witness.
@@ -186,7 +188,9 @@ void add_card(DeviceStatus& out, const CardStatus& card,
   out.key_evictions = card.key_evictions;
   for (const auto& held : card.keys) {
     const auto known = circuits.find(held.name);
-    out.keys.push_back({known == circuits.end() ? held.name : known->second.spec.name,
+    // A circom key is known to its prover; its name is the file's.
+    out.keys.push_back({known == circuits.end() ? held.name.substr(0, held.name.rfind(" at 0x"))
+                                                : known->second.spec.name,
                         held.note == "streamed", held.bytes, held.uses});
   }
 }
@@ -227,6 +231,7 @@ struct Pipeline::Impl {
   Status synthesize_part(Bench& bench, const Running& job, std::size_t partition,
                          std::size_t bytes);
   Status start_part(Attempt& attempt, const Part& part, DeviceRun& device);
+  static Status doubt_circom(const Part& part);
   Status measure(const Context& context, const filecoin::CircuitSpec& spec,
                  scheduler::CircuitCost& cost, bool& key_on_host);
   void take_card_times(DeviceRun& device, const Running& job, Part& part, const Attempt& attempt);
@@ -583,7 +588,7 @@ void Pipeline::Impl::note_key_wait(const std::string& identifier, std::int64_t s
   }
 }
 
-// From the key's header. In this service the CPU alone proves with .zkey keys.
+// From the key's header. The CPU proves with .zkey keys, and cards.
 scheduler::CircuitCost Pipeline::Impl::circom_cost(const CircomCircuit& circuit) const {
   const CircomFootprint need = circuit.footprint(options.threads);
   scheduler::CircuitCost out;
@@ -591,8 +596,12 @@ scheduler::CircuitCost Pipeline::Impl::circom_cost(const CircomCircuit& circuit)
   out.synthesis_bytes = need.synthesis_bytes;
   out.witness_bytes = need.witness_bytes;
   for (const DeviceRun& d : devices) {
-    const bool is_cpu = !d.options.card && d.options.device_bytes == 0;
-    out.prove.push_back({need.prove_bytes, 0, 0, is_cpu});
+    if (!d.options.card) {
+      out.prove.push_back({need.prove_bytes, 0, 0, d.options.device_bytes == 0});
+      continue;
+    }
+    const auto how = d.options.card->plan(circuit.header(), circuit.id());
+    out.prove.push_back({need.prove_bytes, 0, how ? how->lease_bytes : 0, how.has_value()});
   }
   return out;
 }
@@ -660,8 +669,12 @@ bool Pipeline::Impl::synthesis_step(Worker& worker, Lock& lock) {
 
 Status Pipeline::Impl::start_part(Attempt& attempt, const Part& part, DeviceRun& device) {
   if (part.circom_witness) {
-    CUZK_TRY(attempt.circom,
-             part.resident_circom->prover.start(attempt.bench.context(), *part.circom_witness));
+    CircomProveOptions how;
+    how.device = device.options.card;
+    how.on_timing = [&attempt](const auto& timing) { attempt.timing = timing; };
+    CUZK_TRY(attempt.circom, part.resident_circom->prover.start(attempt.bench.context(),
+                                                                *part.circom_witness, how));
+    attempt.on_card = how.device != nullptr;
     return {};
   }
   const ResidentCircuit& r = *part.resident;
@@ -675,6 +688,7 @@ Status Pipeline::Impl::start_part(Attempt& attempt, const Part& part, DeviceRun&
              device.options.card->use(context, on_card,
                                       [&attempt](const auto& timing) { attempt.timing = timing; }));
     backend = &attempt.card->backend();
+    attempt.on_card = true;
   } else if (!device.options.make_backend) {
     CUZK_TRY(attempt.host_key, residency.host_key(context, part.resident));
     key = attempt.host_key.get();
@@ -722,12 +736,13 @@ bool Pipeline::Impl::prove_step(Worker& worker, Lock& lock, DeviceId device_id) 
   device_busy(device, +1);
   lock.unlock();
 
+  const int threads = device.options.threads ? device.options.threads : options.threads;
   auto attempt =
-      std::make_unique<Attempt>(options.threads, job.stop.get_token(), memory, static_cast<int>(p));
+      std::make_unique<Attempt>(threads, job.stop.get_token(), memory, static_cast<int>(p));
   attempt->started_us = start;
   attempt->lane = worker.lane;
   const Status started = guarded([&]() -> Status { return start_part(*attempt, part, device); });
-  const bool on_card = attempt->card != nullptr;
+  const bool on_card = attempt->on_card;
   if (started) {
     part.attempt = std::move(attempt);
   } else {
@@ -765,6 +780,14 @@ bool Pipeline::Impl::prove_step(Worker& worker, Lock& lock, DeviceId device_id) 
   return true;
 }
 
+// A card's proof does not verify: is it the witness or the card? The CPU knows.
+Status Pipeline::Impl::doubt_circom(const Part& part) {
+  const CircomProver& prover = part.resident_circom->prover;
+  CUZK_TRY(const auto again, prover.start(part.attempt->bench.context(), *part.circom_witness));
+  if (!again->finish()) return {};
+  return fail(ErrorCode::kInvalidProof, "the same witness makes a proof on the CPU that verifies");
+}
+
 // The only way to a proof that may leave. For circom a proof that does not verify is the fault of
 // witness or key, which start does not compare with the circuit: it ends the job.
 Result<Proved> Pipeline::Impl::finish_proof(const Job& job, Part& part, std::size_t partition,
@@ -772,6 +795,9 @@ Result<Proved> Pipeline::Impl::finish_proof(const Job& job, Part& part, std::siz
   const std::int64_t start = telemetry.now_us();
   if (part.attempt->circom) {
     auto reply = part.attempt->circom->finish();
+    if (!reply && reply.error().code == ErrorCode::kUnsatisfied && part.attempt->on_card) {
+      CUZK_TRY_VOID(doubt_circom(part));
+    }
     verify_us = telemetry.now_us() - start;
     if (!reply) return fail(reply.error());
     return Proved{std::nullopt, std::move(*reply)};
@@ -819,7 +845,7 @@ bool Pipeline::Impl::finish_step(Worker& worker, Lock& lock) {
     return finish_proof(*job.job, part, p, prove_us, verify_us);
   });
   const auto attempt = std::exchange(part.attempt, nullptr);
-  const bool on_card = attempt && attempt->card;
+  const bool on_card = attempt && attempt->on_card;
   if (attempt) attempt->drop_work();  // may wait for the device
   if (verified && on_card && options.on_partition_timing) {
     groth16::PartitionTiming& t = attempt->timing;
@@ -1127,8 +1153,11 @@ Result<bool> Pipeline::Impl::load(const std::string& identifier, bool pin,
   changed.notify_all();
   for (;;) {
     if (plan.circuit(id).residency == scheduler::Residency::kHot) return false;
-    const CircuitInfo& info = circuit_info(identifier);
-    if (info.attempts > before && info.error) return fail(*info.error);
+    const auto info = circuits.find(identifier);
+    const bool known = info != circuits.end() && !info->second.retired;
+    if (known && info->second.attempts > before && info->second.error) {
+      return fail(*info->second.error);
+    }
     if (const auto refused = plan.refused_want(id)) {
       plan.unwant(id);
       return fail(ErrorCode::kOutOfBudget,
@@ -1136,7 +1165,7 @@ Result<bool> Pipeline::Impl::load(const std::string& identifier, bool pin,
                   "{:.0f} MiB",
                   name, mib(refused->needed_bytes), mib(refused->limit_bytes));
     }
-    if (stopping || stop.stop_requested() || info.retired) {
+    if (stopping || stop.stop_requested() || !known) {
       plan.unwant(id);
       return fail(ErrorCode::kCancelled, "loading {} was given up", name);
     }

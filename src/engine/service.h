@@ -49,6 +49,7 @@ struct DeviceOptions {
   // A card: backend, workers, memory and costs are its own (card_device).
   std::shared_ptr<CudaDevice> card;
   unsigned workers = 1;  // partitions that may be started on it at once
+  int threads = 0;       // of the host's part of a proof; 0: ServiceOptions::threads
   // Used only after every other device failed a partition, or when there is no other.
   bool fallback = false;
   std::size_t device_bytes = 0;  // of the device's own memory, 0: not limited here

@@ -497,7 +497,7 @@ TEST_F(ServiceCircom, OnADaemonWithoutACpuItSaysSo) {
   o.circom.circuits = {circuit_of(vector_of("bn128/mul"), "mul")};
   start(o);
   EXPECT_THAT(refusal("mul", read_bytes(vector_of("bn128/mul").wtns), ErrorCode::kInvalidArgument),
-              HasSubstr("cpu.workers"));
+              HasSubstr("cpu.use"));
 }
 
 // ---- kill -9

@@ -38,7 +38,7 @@ bench: build
 
 package:
 	@tools/install_dependencies.sh --build-only
-	cmake --preset package
+	cmake --preset package $(PACKAGE_FLAGS)
 	cmake --build --preset package -j $(JOBS)
 
 asan: deps

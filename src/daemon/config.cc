@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "daemon/address.h"
 #include "daemon/config_keys.h"
+#include "daemon/device_config.h"
 #include "daemon/units.h"
 
 namespace cuzk::daemon {
@@ -197,6 +198,12 @@ Status validate(const Config& config) {
     return fail(ErrorCode::kInvalidArgument, "logging.format: '{}' is none of text, json",
                 config.log_format);
   }
+  if (config.cpu_use != "auto" && config.cpu_use != "always" && config.cpu_use != "never") {
+    return fail(ErrorCode::kInvalidArgument, "cpu.use: '{}' is none of auto, always, never",
+                config.cpu_use);
+  }
+  bool no_cards = false;
+  CUZK_TRY_VOID(card_ordinals(config, no_cards));
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
     return fail(ErrorCode::kInvalidArgument, "tls.certificate and tls.key belong together");
   }

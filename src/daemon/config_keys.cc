@@ -256,11 +256,19 @@ void add_engine_keys(std::vector<ConfigKey>& keys) {
       size_key("memory.pinned", &Config::pinned_bytes, "pinned memory; 0: not limited (ours)"));
   keys.push_back(integer_key("memory.critical_reserve_percent", &Config::critical_reserve_percent,
                              0, 90, "kept free of everything but CRITICAL work (ours)"));
-  keys.push_back(list_key("gpus.devices", &Config::gpu_devices, "ordinals; empty: every GPU"));
+  keys.push_back(list_key("gpus.devices", &Config::gpu_devices,
+                          "ordinals, e.g. 0; empty: every GPU that passes its self-test; only "
+                          "none: no GPU"));
   keys.push_back(integer_key("gpus.gpu_threads", &Config::gpu_threads, 0, 4096,
                              "CPU threads of GPU proving; 0: as synthesis.threads"));
   keys.push_back(integer_key("gpus.gpu_workers_per_device", &Config::gpu_workers_per_device, 1, 64,
                              "partitions started on a GPU at once"));
+  keys.push_back(auto_size_key("gpus.vram_budget", &Config::vram_budget_bytes,
+                               "memory of each GPU that is used: a size, or auto for what is free "
+                               "there at start (ours)"));
+  keys.push_back(text_key("cpu.use", &Config::cpu_use,
+                          "auto: the CPU proves where there is no GPU, and what no GPU can; always: "
+                          "beside the GPUs; never (ours)"));
   keys.push_back(integer_key("cpu.workers", &Config::cpu_workers, 1, 64,
                              "partitions proved on the CPU at once (ours)"));
   keys.push_back(integer_key("devices.quarantine_after", &Config::quarantine_after, 1, kMany,

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "daemon/access.h"
 #include "daemon/address.h"
+#include "daemon/device_config.h"
 #include "daemon/grpc_server.h"
 #include "daemon/http_server.h"
 #include "daemon/job_log.h"
@@ -133,7 +134,10 @@ Status Daemon::start() {
   warn_about_config();
   CUZK_TRY(Access access, Access::load(config()));
   access_.emplace(std::move(access));
-  CUZK_TRY(engine::ServiceOptions service, service_options(config()));
+  std::vector<std::string> devices;
+  CUZK_TRY(engine::ServiceOptions service, service_options(config(), &devices));
+  for (const std::string& note : devices) log_.info("device", {{"note", note}});
+  service.on_partition_timing = [this](const groth16::PartitionTiming& t) { log_.info(t.line()); };
   CUZK_TRY(service_, engine::Service::start(std::move(service)));
   job_log_ = std::make_unique<JobLog>(*service_, log_);
   for (const engine::Problem& p : service_->problems()) {
@@ -279,13 +283,11 @@ void Daemon::take_over(LoadedConfig next) {
 
 }  // namespace
 
-Result<engine::ServiceOptions> service_options(const Config& config) {
-  if (!config.gpu_devices.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                "gpus.devices: names {} GPUs, but this daemon proves on the CPU; leave it empty",
-                config.gpu_devices.size());
-  }
+Result<engine::ServiceOptions> service_options(const Config& config,
+                                               std::vector<std::string>* notes) {
   engine::ServiceOptions out;
+  std::vector<std::string> own_notes;
+  CUZK_TRY(out.devices, open_devices(config, notes ? *notes : own_notes));
   if (!config.parameter_directory.empty()) out.parameter_directory = config.parameter_directory;
   if (!config.circuit_directory.empty()) out.circuit_directory = config.circuit_directory;
   out.journal = config.journal_file();

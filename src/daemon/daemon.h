@@ -33,7 +33,9 @@ enum class DaemonEnd {
 // Errors: what keeps the daemon from starting.
 Result<DaemonEnd> run_daemon(DaemonOptions options);
 
-// What the configuration says to the engine.
-Result<engine::ServiceOptions> service_options(const Config& config);
+// What the configuration says to the engine; opens the GPUs. `notes`: which devices were taken, and
+// why others were not.
+Result<engine::ServiceOptions> service_options(const Config& config,
+                                               std::vector<std::string>* notes = nullptr);
 
 }  // namespace cuzk::daemon

@@ -204,7 +204,19 @@ json workers_json(const ServiceStatus& s) {
 json devices_json(const ServiceStatus& s) {
   json out = json::array();
   for (const auto& d : s.devices) {
+    json keys = json::array();
+    for (const auto& k : d.keys) {
+      keys.push_back({{"circuit", k.circuit},
+                      {"streamed", k.is_streamed},
+                      {"bytes", k.bytes},
+                      {"in_use", k.in_use}});
+    }
     out.push_back({{"name", d.name},
+                   {"model", d.model},
+                   {"problem", name_or_null(d.problem)},
+                   {"keys", std::move(keys)},
+                   {"key_loads", d.key_loads},
+                   {"key_evictions", d.key_evictions},
                    {"fallback", d.fallback},
                    {"quarantined", d.quarantined},
                    {"workers", d.workers},

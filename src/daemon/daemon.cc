@@ -300,9 +300,6 @@ Result<engine::ServiceOptions> service_options(const Config& config,
   out.synthesis_workers = static_cast<unsigned>(config.synthesis_workers);
   out.synthesis_lookahead = static_cast<unsigned>(config.synthesis_lookahead);
   out.finish_workers = static_cast<unsigned>(config.finish_workers);
-  engine::DeviceOptions cpu;
-  cpu.workers = static_cast<unsigned>(config.cpu_workers);
-  out.devices.push_back(std::move(cpu));
   out.quarantine_after = static_cast<unsigned>(config.quarantine_after);
   out.max_queued_jobs = static_cast<std::size_t>(config.max_queued);
   out.max_queued_bytes = config.max_queued_bytes;

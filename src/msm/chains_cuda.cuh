@@ -537,22 +537,28 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<F>)
   }
 }
 
-// How many of these blocks the current device holds at once.
+// How many of these blocks the current device holds at once; none where a block has too little
+// shared memory (G2 of BLS12-381 on Turing).
 template <class F, class Source>
 Result<unsigned> resident_blocks() {
   int device = 0;
   int multiprocessors = 0;
+  int shared = 0;
   int each = 0;
   const auto kernel = &sum_chains<F, Source>;
-  CUZK_TRY_VOID(gpu::allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes<F>()));
   CUZK_TRY_VOID(gpu::check_cuda(cudaGetDevice(&device), "current device"));
+  CUZK_TRY_VOID(gpu::check_cuda(
+      cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+      "shared memory of a block"));
+  if (static_cast<std::size_t>(shared) < shared_bytes<F>()) return 0u;
+  CUZK_TRY_VOID(gpu::allow_shared_bytes(reinterpret_cast<const void*>(kernel), shared_bytes<F>()));
   CUZK_TRY_VOID(gpu::check_cuda(
       cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
       "multiprocessors"));
   CUZK_TRY_VOID(gpu::check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                                     &each, kernel, static_cast<int>(kThreads), shared_bytes<F>()),
                                 "blocks of chains at once"));
-  return static_cast<unsigned>(std::max(1, each * multiprocessors));
+  return static_cast<unsigned>(each * multiprocessors);
 }
 
 template <class F, class Source>

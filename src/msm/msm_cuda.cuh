@@ -390,8 +390,10 @@ Layout layout_of(const MsmCudaPlan& plan) {
   l.pieces = take(sizeof(Piece) * max_pieces);
   l.piece_sums = take(sizeof(DeviceXyzz<F>) * max_pieces);
   l.sums = take((plan.affine ? sizeof(DeviceAffine<F>) : sizeof(DeviceXyzz<F>)) * s.buckets);
-  const auto grid = chains_cuda::grid_for(s.buckets, plan.chain_blocks, plan.chain_parts_log);
-  l.chains = take(plan.affine ? grid.places() * chains_cuda::chain_bytes<F>() : 0);
+  if (plan.affine) {
+    const auto grid = chains_cuda::grid_for(s.buckets, plan.chain_blocks, plan.chain_parts_log);
+    l.chains = take(grid.places() * chains_cuda::chain_bytes<F>());
+  }
   const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - run_log(plan));
   l.runs[0] = take(sizeof(Run<F>) * runs);
   l.runs[1] = take(sizeof(Run<F>) * std::max<std::size_t>(plan.windows, runs >> 1));
@@ -569,10 +571,15 @@ Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& optio
   const BatchSizes s = batch_sizes(plan, count, plan.windows_per_batch);
   using F = device::DeviceField<typename G::Field>;
   CUZK_TRY(plan.chain_blocks, (chains_cuda::resident_blocks<F, BucketChains<F>>()));
-  plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, plan.chain_blocks);
-  plan.affine = options.additions == MsmAdditions::kAffine ||
-                (options.additions == MsmAdditions::kAuto && kAffineWins<F> &&
-                 s.buckets >= kAffineRows * chains_cuda::kThreads * plan.chain_blocks);
+  if (plan.chain_blocks > 0) {
+    plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, plan.chain_blocks);
+    const bool many = s.buckets >= kAffineRows * chains_cuda::kThreads * plan.chain_blocks;
+    plan.affine = options.additions == MsmAdditions::kAffine ||
+                  (options.additions == MsmAdditions::kAuto && kAffineWins<F> && many);
+  } else if (options.additions == MsmAdditions::kAffine) {
+    return fail(ErrorCode::kInvalidArgument,
+                "msm: this device has too little shared memory for affine additions");
+  }
   CUZK_TRY(plan.sort_bytes, msm_sort_bytes(s.pairs, s.buckets));
   plan.scratch_bytes = layout_of<F>(plan).total;
   return plan;

@@ -172,6 +172,7 @@ Status sum_by_chains(gpu::StreamHandle stream, const DeviceAffine<F>* bases, con
   constexpr std::size_t kEach =
       chains_cuda::kThreads * kChainRows *
       ((chains_cuda::chain_bytes<F>() << kChainPartsLog) + sizeof(DeviceAffine<F>));
+  if (resident == 0) return sum_xyzz<F>(stream, bases, list, count, scratch, out);
   const auto blocks = static_cast<u32>(std::min<std::size_t>(resident, kChainScratch / kEach));
   const std::size_t chains = std::size_t{blocks} * chains_cuda::kThreads * kChainRows;
   const auto grid = chains_cuda::grid_for(chains, blocks, kChainPartsLog);

@@ -266,9 +266,10 @@ void add_engine_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(auto_size_key("gpus.vram_budget", &Config::vram_budget_bytes,
                                "memory of each GPU that is used: a size, or auto for what is free "
                                "there at start (ours)"));
-  keys.push_back(text_key("cpu.use", &Config::cpu_use,
-                          "auto: the CPU proves where there is no GPU, and what no GPU can; always: "
-                          "beside the GPUs; never (ours)"));
+  keys.push_back(
+      text_key("cpu.use", &Config::cpu_use,
+               "auto: the CPU proves where there is no GPU, and what no GPU can; always: "
+               "beside the GPUs; never (ours)"));
   keys.push_back(integer_key("cpu.workers", &Config::cpu_workers, 1, 64,
                              "partitions proved on the CPU at once (ours)"));
   keys.push_back(integer_key("devices.quarantine_after", &Config::quarantine_after, 1, kMany,

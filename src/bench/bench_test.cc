@@ -216,9 +216,11 @@ class Spans {
     add("cpu 0", "prove", job, prove, proved);
     add("finish 0", "finish", job, proved, finished);
   }
-  void job(const std::string& id, double sent) { jobs.push_back({id, us(sent), us(sent)}); }
+  void job(const std::string& id, double sent, double due = 0) {
+    jobs.push_back({id, us(due), us(sent)});
+  }
 
-  Verdict judge(double end, bool closed = true, std::vector<std::string> devices = {"cpu"},
+  Verdict judge(double end, std::vector<std::string> devices = {"cpu"},
                 unsigned workers = 1) const {
     VerdictInput in;
     in.spans = spans;
@@ -227,7 +229,6 @@ class Spans {
     in.synthesis_workers = workers;
     in.begin_us = 0;
     in.end_us = us(end);
-    in.is_closed_loop = closed;
     Verdict v = bench::judge(in);
     double sum = 0;
     for (const double share : v.shares) sum += share;
@@ -320,14 +321,14 @@ TEST(Verdict, QueueEmptyWhenRequestsComeSeldom) {
   for (int i = 0; i < 4; ++i) {
     const double at = 1000.0 * i + 500;
     const std::string id(1, static_cast<char>('a' + i));
-    s.job(id, at);
+    s.job(id, at, at);
     s.way(id, at + 2, at + 2, at + 52, at + 52, at + 152, at + 155);
   }
-  const Verdict v = s.judge(4000, false);
+  const Verdict v = s.judge(3656);
   EXPECT_EQ(v.bound, Cause::kQueueEmpty);
   EXPECT_GT(v.share(Cause::kQueueEmpty), 0.8);
-  EXPECT_NEAR(v.share(Cause::kSynthesis), 0.05, 1e-3);
-  EXPECT_NEAR(v.share(Cause::kDeviceCompute), 0.1, 1e-3);
+  EXPECT_NEAR(v.share(Cause::kSynthesis), 200.0 / 3656, 1e-3);
+  EXPECT_NEAR(v.share(Cause::kDeviceCompute), 400.0 / 3656, 1e-3);
 }
 
 TEST(Verdict, ParametersWhenTheKeyIsReadFirst) {
@@ -362,19 +363,21 @@ void card_proof(Spans& s, const std::string& job, double at, double memory, doub
                 double compute) {
   s.add("waits for memory", "memory_wait", job, 1, 2);
   s.add("synthesis 0", "synthesis", job, 2, 3);
-  s.add("cuda 0", "prove", job, at, at + memory + 5);
-  s.add("cuda 0", "prep", job, at, at + 5);
-  s.add("cuda 0", "memory_wait", job, at + 5, at + 5 + memory);
-  s.add("cuda 0", "stage", job, at + 5 + memory, at + 5 + memory + upload);
-  s.add("cuda 0", "gpu_total", job, at + 5 + memory + upload, at + 5 + memory + upload + compute);
-  s.add("cuda 0", "h_msm", job, at + 5 + memory + upload, at + 5 + memory + upload + compute);
+  s.add("cuda:0 1", "start", job, at, at + memory + 5);
+  s.add("cuda:0 slot 0", "prep", job, at, at + 5);
+  s.add("cuda:0 slot 0", "memory_wait", job, at + 5, at + 5 + memory);
+  s.add("cuda:0 slot 0", "stage", job, at + 5 + memory, at + 5 + memory + upload);
+  s.add("cuda:0 slot 0", "gpu_total", job, at + 5 + memory + upload,
+        at + 5 + memory + upload + compute);
+  s.add("cuda:0 slot 0", "h_msm", job, at + 5 + memory + upload,
+        at + 5 + memory + upload + compute);
 }
 
 TEST(Verdict, UploadAndTheDevicesMemory) {
   Spans s;
   s.job("a", 0);
   card_proof(s, "a", 3, 20, 600, 200);
-  const Verdict v = s.judge(828, true, {"cuda"});
+  const Verdict v = s.judge(828, {"cuda:0"});
   EXPECT_EQ(v.bound, Cause::kUpload);
   EXPECT_NEAR(v.share(Cause::kUpload), 600.0 / 828, 1e-3);
   EXPECT_NEAR(v.share(Cause::kDeviceMemory), 20.0 / 828, 1e-3);
@@ -383,7 +386,7 @@ TEST(Verdict, UploadAndTheDevicesMemory) {
   Spans waits;
   waits.job("a", 0);
   card_proof(waits, "a", 3, 500, 10, 200);
-  EXPECT_EQ(waits.judge(718, true, {"cuda"}).bound, Cause::kDeviceMemory);
+  EXPECT_EQ(waits.judge(718, {"cuda:0"}).bound, Cause::kDeviceMemory);
 }
 
 TEST(Verdict, DeviceHostWorkWhenReadyWorkIsNotTakenUp) {
@@ -398,7 +401,7 @@ TEST(Verdict, SharesAreOverAllDevicesAndNameStrangersWork) {
   s.job("a", 0);
   s.way("a", 1, 1, 11, 11, 511, 515);
   s.add("gpu 0", "prove", "somebody else", 0, 515);
-  const Verdict v = s.judge(515, true, {"cpu", "gpu"});
+  const Verdict v = s.judge(515, {"cpu", "gpu"});
   ASSERT_EQ(v.devices.size(), 2u);
   EXPECT_NEAR(v.devices[1].compute_share, 1, 1e-9);
   EXPECT_NEAR(v.devices[1].foreign_share, 1, 1e-9);
@@ -437,13 +440,13 @@ TEST(Verdict, SharesAddUpForAnySpans) {
     Spans s;
     for (int job = 0; job < 6; ++job) {
       const std::string id = std::to_string(job);
-      s.job(id, time(500));
+      s.job(id, time(500), time(500));
       double at[6];
       for (double& t : at) t = time(1200) - 100;
       if (random() % 4) std::sort(at, at + 6);
       s.way(id, at[0], at[1], at[2], at[3], at[4], at[5]);
     }
-    s.judge(1000, random() % 2 == 0, {"cpu"}, 1 + static_cast<unsigned>(random() % 3));
+    s.judge(1000, {"cpu"}, 1 + static_cast<unsigned>(random() % 3));
   }
 }
 
@@ -630,7 +633,6 @@ TEST(Run, KeepsAsManyInFlightAsAskedFor) {
   EXPECT_EQ(told, 20u);
   EXPECT_EQ(result.count(Ending::kCompleted), 20u);
   EXPECT_TRUE(all_good(result));
-  EXPECT_FALSE(result.open_loop);
   std::set<std::string> ids;
   for (const JobRecord& job : result.jobs) {
     ids.insert(job.id);
@@ -674,7 +676,6 @@ TEST(Run, FollowsItsScheduleAndCancels) {
     options.arrivals.push_back({i * 20'000, 0, std::nullopt, std::nullopt});
   options.arrivals[2].cancel_after_us = 1000;
   const RunResult result = run(target, one_request(), options);
-  EXPECT_TRUE(result.open_loop);
   for (const JobRecord& job : result.jobs) EXPECT_GE(job.sent_us, job.due_us);
   EXPECT_GE(result.wall_seconds, 0.08);
   EXPECT_EQ(target.cancels, 1);

@@ -174,7 +174,6 @@ Verdict verdict_of(const RunResult& result) {
   in.synthesis_workers = s.after.synthesis_workers;
   in.begin_us = s.begin_us;
   in.end_us = s.end_us;
-  in.is_closed_loop = !result.open_loop;
   return judge(in);
 }
 

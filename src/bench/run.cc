@@ -146,7 +146,6 @@ class Run {
         mailbox_(std::make_shared<Mailbox>()) {}
 
   RunResult execute() {
-    out_.open_loop = options_.max_in_flight == 0;
     Watcher watcher(target_, options_.sample_every, origin_);
     const bool watched = watcher.start();
     begin_ = Clock::now();

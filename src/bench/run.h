@@ -54,7 +54,6 @@ struct MemorySample {
 struct RunResult {
   std::vector<JobRecord> jobs;  // in the schedule's order, those that were sent
   bool interrupted = false;
-  bool open_loop = false;
   double wall_seconds = 0;  // from the begin to the last answer
 
   // Absent from a service that does not tell.

@@ -50,6 +50,9 @@ std::string title_of(std::string_view tooltip) {
   return tooltip.empty() ? "" : fmt::format("<title>{}</title>", escape_xml(tooltip));
 }
 
+// An average character's width over the font's size, on the large side.
+constexpr double kEm = 0.6;
+
 // Whole characters only: never the middle of one.
 std::size_t characters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -139,12 +142,12 @@ std::string Svg::str() const {
 }
 
 double text_width(std::string_view text, double font_px) {
-  return 0.56 * font_px * static_cast<double>(characters(text));
+  return kEm * font_px * static_cast<double>(characters(text));
 }
 
 std::string fitted(std::string_view text, double font_px, double width) {
   if (text_width(text, font_px) <= width) return std::string(text);
-  const auto room = static_cast<std::ptrdiff_t>(width / (0.56 * font_px)) - 1;
+  const auto room = static_cast<std::ptrdiff_t>(width / (kEm * font_px)) - 1;
   if (room < 2) return "";
   std::string out;
   std::ptrdiff_t count = 0;

@@ -49,11 +49,18 @@ struct Way {
   std::string device;
 };
 
-bool is_device_lane(const std::string& lane, const std::string& device) {
-  return lane.size() > device.size() + 1 && lane.starts_with(device) &&
-         lane[device.size()] == ' ' &&
-         lane.find_first_not_of("0123456789", device.size() + 1) == std::string::npos;
+// "cpu 0" and "cuda:0 0" are workers of devices, "cuda:0 slot 1" is what a card itself does.
+bool is_device_lane(std::string_view lane, std::string_view device) {
+  if (!lane.starts_with(device)) return false;
+  lane.remove_prefix(device.size());
+  if (lane.starts_with(" slot")) lane.remove_prefix(5);
+  return lane.size() > 1 && lane[0] == ' ' &&
+         lane.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
+
+// A worker takes a partition to its device.
+bool begins_proof_name(std::string_view name) { return name == "prove" || name == "start"; }
+bool begins_proof(const SpanEvent& s) { return begins_proof_name(s.name); }
 
 struct DeviceTimes {
   std::string name;
@@ -142,7 +149,7 @@ void Judge::collect() {
   if (names.empty()) {
     for (const SpanEvent& s : in_.spans) {
       const std::size_t space = s.lane.rfind(' ');
-      if (s.name == "prove" && space != std::string::npos) names.insert(s.lane.substr(0, space));
+      if (begins_proof(s) && space != std::string::npos) names.insert(s.lane.substr(0, space));
     }
   }
   for (const std::string& name : names) collect_device(name);
@@ -215,12 +222,12 @@ void Judge::collect_ways() {
   for (const SpanEvent& s : in_.spans) {
     const bool is_synthesis = s.name == "synthesis" && s.lane.starts_with("synthesis");
     const bool is_wait = s.name == "memory_wait" && s.lane == "waits for memory";
-    if (!is_synthesis && !is_wait && s.name != "prove") continue;
+    if (!is_synthesis && !is_wait && !begins_proof(s)) continue;
     Way& way = ways_[{s.job_id, s.partition}];
     if (is_synthesis) way.synthesis = {s.start_us, s.end_us};
     if (is_wait) way.memory_wait = {s.start_us, s.end_us};
     // The first attempt is what the pipeline prepared; a repetition is the device's own affair.
-    if (s.name == "prove" && (way.prove.begin < 0 || s.start_us < way.prove.begin)) {
+    if (begins_proof(s) && (way.prove.begin < 0 || s.start_us < way.prove.begin)) {
       way.prove = {s.start_us, s.end_us};
       way.device = s.lane.substr(0, s.lane.rfind(' '));
     }
@@ -309,8 +316,8 @@ void Judge::blame_before(const Way& next, Stretch idle) {
   const bool waited_for_worker =
       next.memory_wait.begin >= 0 &&
       total_within(synthesizing_full_, next.memory_wait.begin, next.memory_wait.end) > kHandOverUs;
-  if (in_.is_closed_loop && next.sent_us > in_.begin_us + kHandOverUs && !waited_for_worker) {
-    const std::int64_t by_client = std::min(idle.length(), next.sent_us - in_.begin_us);
+  if (next.sent_us > next.due_us + kHandOverUs && !waited_for_worker) {
+    const std::int64_t by_client = std::min(idle.length(), next.sent_us - next.due_us);
     add(Cause::kClient, by_client);
     idle.end -= by_client;
   }
@@ -322,12 +329,9 @@ void Judge::blame_before(const Way& next, Stretch idle) {
     add(cause, us);
     left -= us;
   };
-  if (!in_.is_closed_loop && next.due_us >= 0) {
-    take(Cause::kQueueEmpty, std::min(idle.end, next.due_us) - idle.begin);
-  }
   if (next.sent_us >= 0) {
-    const std::int64_t from = std::max(idle.begin, in_.is_closed_loop ? idle.begin : next.due_us);
-    take(Cause::kClient, std::min(idle.end, next.sent_us) - from);
+    take(Cause::kQueueEmpty, std::min(idle.end, next.due_us) - idle.begin);
+    take(Cause::kClient, std::min(idle.end, next.sent_us) - std::max(idle.begin, next.due_us));
   }
   take(Cause::kParameters, total_within(loading_, idle.begin, idle.end));
   if (next.parse.begin >= 0) {
@@ -343,11 +347,13 @@ void Judge::blame_tail(Stretch idle) {
   const std::int64_t finish = total_within(finishing_, idle.begin, idle.end);
   add(Cause::kFinish, finish);
   std::int64_t left = idle.length() - finish;
-  bool others_work = false;
+  // Another device has the last of it, or what was due later never came to a device.
+  bool is_empty = false;
   for (const DeviceTimes& d : devices_) {
-    others_work = others_work || total_within(d.held, idle.begin, idle.end) > 0;
+    is_empty = is_empty || total_within(d.held, idle.begin, idle.end) > 0;
   }
-  add(others_work || !in_.is_closed_loop ? Cause::kQueueEmpty : Cause::kClient, left);
+  for (const VerdictJob& job : in_.jobs) is_empty = is_empty || job.due_us > idle.begin;
+  add(is_empty ? Cause::kQueueEmpty : Cause::kClient, left);
 }
 
 void Judge::finish_shares() {
@@ -419,7 +425,7 @@ DevicePhase device_phase(std::string_view name, bool has_kernel_spans) {
   if (name == "gpu_total") return DevicePhase::kCompute;
   if (name == "stage" || name == "stage_host") return DevicePhase::kUpload;
   if (name == "memory_wait") return DevicePhase::kMemory;
-  if (name == "prep" || name == "prove") return DevicePhase::kHost;
+  if (name == "prep" || begins_proof_name(name)) return DevicePhase::kHost;
   return DevicePhase::kHeld;
 }
 

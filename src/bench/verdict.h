@@ -58,7 +58,9 @@ std::string_view cause_advice(Cause cause);
 
 struct VerdictJob {
   std::string id;
-  std::int64_t due_us = 0;  // by the service's clock, as are all times here
+  // By the service's clock, as are all times here. Sent later than due: a bound on the requests in
+  // flight held it back.
+  std::int64_t due_us = 0;
   std::int64_t sent_us = 0;
 };
 
@@ -69,8 +71,6 @@ struct VerdictInput {
   unsigned synthesis_workers = 1;
   std::int64_t begin_us = 0;
   std::int64_t end_us = 0;
-  // Whether requests are held back by a bound on those in flight, not by a schedule.
-  bool is_closed_loop = true;
 };
 
 struct DeviceUse {

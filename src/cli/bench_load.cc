@@ -75,11 +75,13 @@ Result<ExitCode> single(const DaemonAddress& address, const SingleOptions& o) {
   if (job.ending == Ending::kRefused && !o.output.json) return fail(*job.error);
   if (o.output.verify) CUZK_TRY_VOID(verify_proofs(result, requests, o.local));
   const bench::Verdict verdict = bench::verdict_of(result);
-  CUZK_TRY_VOID(write_timeline(o.output, result, verdict, "One proof: " + o.request.type_name()));
+  CUZK_TRY_VOID(
+      write_timeline(o.output, result, verdict, "One proof: " + o.request.type_name(request)));
   if (!o.proof_file.empty() && job.ending == Ending::kCompleted) {
     CUZK_TRY_VOID(write_file_atomically(o.proof_file, job.proof));
   }
-  json document = document_head("single", *target, {{"type", o.request.type_name()}, {"count", 1}});
+  json document =
+      document_head("single", *target, {{"type", o.request.type_name(request)}, {"count", 1}});
   document.update(bench::run_json(result, verdict));
   CUZK_TRY_VOID(write_document(o.output, document));
   if (!o.output.json) print_single(job);
@@ -169,10 +171,10 @@ Result<ExitCode> batch(const DaemonAddress& address, const BatchOptions& o) {
   if (o.preload || o.compare_sequential) CUZK_TRY_VOID(preload_for(*target, request));
   if (!o.output.json) {
     fmt::print("=== Batch Benchmark ===\nproof type:  {}\ncount:       {}\nconcurrency: {}\n",
-               o.request.type_name(), o.count, o.concurrency);
+               o.request.type_name(request), o.count, o.concurrency);
   }
   json document = document_head("batch", *target,
-                                {{"type", o.request.type_name()},
+                                {{"type", o.request.type_name(request)},
                                  {"count", o.count},
                                  {"concurrency", o.concurrency},
                                  {"preloaded", o.preload || o.compare_sequential}});
@@ -180,6 +182,7 @@ Result<ExitCode> batch(const DaemonAddress& address, const BatchOptions& o) {
   if (o.compare_sequential) {
     if (!o.output.json) fmt::print("\none by one:\n");
     CUZK_TRY(sequential, run_load(*target, requests, closed_loop(o.count, 1), address, o));
+    if (sequential->result.interrupted) return fail(ErrorCode::kCancelled, "interrupted");
     if (!o.output.json) fmt::print("\n{} at once:\n", o.concurrency);
   } else if (!o.output.json) {
     fmt::print("\n");
@@ -201,7 +204,7 @@ Result<ExitCode> batch(const DaemonAddress& address, const BatchOptions& o) {
   }
   CUZK_TRY_VOID(write_timeline(
       o.output, run.result, run.verdict,
-      fmt::format("{} × {}, {} in flight", o.count, o.request.type_name(), o.concurrency)));
+      fmt::format("{} × {}, {} in flight", o.count, o.request.type_name(request), o.concurrency)));
   CUZK_TRY_VOID(write_document(o.output, document));
   if (sequential) {
     const ExitCode first = exit_code_of(sequential->result, o.output);

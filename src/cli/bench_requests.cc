@@ -227,7 +227,9 @@ Result<ProofRequest> RequestOptions::request() const {
   return out;
 }
 
-std::string RequestOptions::type_name() const { return input.empty() ? type : input; }
+std::string RequestOptions::type_name(const ProofRequest& made) const {
+  return input.empty() ? type : std::string(engine::proof_kind_name(made.kind));
+}
 
 Result<ProofRequest> read_input_folder(const std::string& folder) {
   const std::string file = (fs::path(folder) / "statement.json").string();

@@ -27,8 +27,8 @@ struct RequestOptions {
   void add(CLI::App& app, bool with_partition);
   // Errors: kInvalidArgument names the option; those of reading the files.
   Result<engine::ProofRequest> request() const;
-  // "porep", for headings.
-  std::string type_name() const;
+  // As it was asked for, for headings: "porep".
+  std::string type_name(const engine::ProofRequest& made) const;
 };
 
 // Every name that Curio's cuzk-bench has for a kind, and ours. Errors: kInvalidArgument.

@@ -109,7 +109,7 @@ class Sweep {
   }
 
   json load_json() const {
-    return {{"type", o_.request.type_name()},
+    return {{"type", o_.request.type_name(requests_.front())},
             {"count", o_.count},
             {"workers", o_.workers},
             {"in_flight", o_.in_flight}};
@@ -121,7 +121,8 @@ class Sweep {
     CUZK_TRY_VOID(write_document(o_.output, head_));
     if (o_.svg_file.empty()) return {};
     bench::SweepPlot plot;
-    plot.title = fmt::format("{}: workers and requests in flight", o_.request.type_name());
+    plot.title =
+        fmt::format("{}: workers and requests in flight", o_.request.type_name(requests_.front()));
     plot.subtitle = fmt::format("{} proofs at each point, parameters loaded before; {}", o_.count,
                                 head_.value("target", ""));
     plot.points = points_;

@@ -429,7 +429,8 @@ TEST_F(Circom, KeysMadeHereSayThatNobodyContributed) {
 TEST_F(Circom, OtherProtocolsAreRefusedByName) {
   Bytes bytes = read_bytes(edge().zkey);
   section(bytes, "zkey", 1)[0] = 2;
-  expect_error(CircomProver::open(context(), input(bytes)), ErrorCode::kCorruptInput, "a PLONK key");
+  expect_error(CircomProver::open(context(), input(bytes)), ErrorCode::kCorruptInput,
+               "a PLONK key");
   section(bytes, "zkey", 1)[0] = 10;
   expect_error(CircomProver::open(context(), input(bytes)), ErrorCode::kCorruptInput, "FFLONK key");
   const auto plonk = shared() / "public/snarkjs/plonk/circuit.zkey";

@@ -30,7 +30,7 @@ struct CircomFootprint {
   std::size_t prove_bytes = 0;      // vectors, scratch, and the points of a sum that are not there
 };
 struct CircomFootprintOptions {
-  bool resident = false;  // the key's points stay in memory
+  bool resident = false;       // the key's points stay in memory
   std::size_t r1cs_bytes = 0;  // of the files, where they are given
   std::size_t sym_bytes = 0;
   int threads = 1;

@@ -8,6 +8,7 @@
 
 #include "base/mapped_file.h"
 #include "daemon/address.h"
+#include "daemon/config_circom.h"
 #include "daemon/config_keys.h"
 #include "daemon/device_config.h"
 #include "daemon/units.h"
@@ -43,6 +44,11 @@ Result<ConfigValue> value_of(const toml::node& node, const std::string& key) {
 
 Status set_key(LoadedConfig& loaded, const std::string& key, const ConfigValue& value,
                const std::string& origin) {
+  if (is_circom_circuit_key(key)) {
+    CUZK_TRY_VOID(set_circom_circuit_key(loaded.config, key, value));
+    loaded.origins[key] = origin;
+    return {};
+  }
   const ConfigKey* known = find_config_key(key);
   if (!known) {
     const std::string near = nearest_config_key(key);
@@ -222,7 +228,7 @@ Status validate(const Config& config) {
   if (config.make_dev_keys && !config.insecure_dev) {
     return fail(ErrorCode::kInvalidArgument, "srs.make_dev_keys needs srs.insecure_dev");
   }
-  return {};
+  return check_circom_circuits(config);
 }
 
 std::string show_config(const LoadedConfig& loaded) {
@@ -240,6 +246,7 @@ std::string show_config(const LoadedConfig& loaded) {
                        key.show(loaded.config),
                        origin == loaded.origins.end() ? "default" : origin->second);
   }
+  out += show_circom_circuits(loaded.config);
   return out;
 }
 
@@ -252,6 +259,9 @@ std::vector<ConfigChange> config_changes(const Config& before, const Config& aft
     if (old_value != new_value) {
       out.push_back({key.name, std::move(old_value), std::move(new_value), key.reloadable});
     }
+  }
+  for (ConfigChange& change : circom_circuit_changes(before, after)) {
+    out.push_back(std::move(change));
   }
   return out;
 }

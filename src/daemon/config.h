@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/circom_options.h"
 
 namespace cuzk::daemon {
 
@@ -72,6 +73,11 @@ struct Config {
   std::size_t max_queued_bytes = std::size_t{4} << 30;
   std::int64_t max_per_client = 0;
   bool cancel_on_disconnect = false;
+
+  // [circom], [circom.circuits]
+  std::string circom_directory;
+  bool circom_journal_witness = false;
+  std::map<std::string, engine::CircomCircuitOptions> circom_circuits;  // by id
 
   // [tls], [auth]
   std::string tls_certificate;

@@ -9,8 +9,6 @@
 
 namespace cuzk::daemon {
 
-namespace {
-
 std::string toml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -23,6 +21,8 @@ std::string toml_text(std::string_view text) {
   }
   return out + '"';
 }
+
+namespace {
 
 Result<std::string> as_text(const ConfigValue& v, std::string_view key) {
   if (const auto* text = std::get_if<std::string>(&v.value)) return *text;
@@ -295,6 +295,12 @@ void add_engine_keys(std::vector<ConfigKey>& keys) {
                           "take locally made keys, with which anyone can forge proofs (ours)"));
   keys.push_back(bool_key("srs.make_dev_keys", &Config::make_dev_keys,
                           "with insecure_dev: make such a key where one is missing (ours)"));
+  keys.push_back(text_key("circom.directory", &Config::circom_directory,
+                          "where circom keys are found by name, ID.zkey, and may be registered "
+                          "from; empty: nowhere (ours)"));
+  keys.push_back(bool_key("circom.journal_witness", &Config::circom_journal_witness,
+                          "keep the witnesses of unfinished circom jobs in the journal; otherwise "
+                          "such a job is answered as failed after a crash (ours)"));
   keys.push_back(
       text_key("jobs.journal", &Config::journal, "file of the job journal; auto or none (ours)"));
   keys.push_back(

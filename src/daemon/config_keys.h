@@ -29,6 +29,9 @@ struct ConfigKey {
   std::string no_effect = {};  // why this key is taken and means nothing
 };
 
+// In quotes, with what TOML wants escaped.
+std::string toml_text(std::string_view text);
+
 const std::vector<ConfigKey>& config_keys();
 const ConfigKey* find_config_key(std::string_view name);
 // The nearest known name, or empty when none is near.

@@ -271,6 +271,46 @@ constexpr const char* kTokens =
     "\n"
     "grafana read    grafana-token-0123456789  # dashboards\n";
 
+TEST(Config, CircomCircuitsHaveTheirOwnIds) {
+  const std::string text =
+      "[circom]\ndirectory = \"/keys\"\n[circom.circuits]\nshort = \"/k/short.zkey\"\n"
+      "mult = { zkey = \"/k/\\\"m\\\".zkey\", r1cs = \"/k/m.r1cs\", preload = true }\n";
+  const LoadedConfig loaded = load_config_text(text, "test", {}).value();
+  EXPECT_EQ(loaded.config.circom_directory, "/keys");
+  ASSERT_EQ(loaded.config.circom_circuits.size(), 2u);
+  const auto& mult = loaded.config.circom_circuits.at("mult");
+  EXPECT_EQ(mult.id, "mult");
+  EXPECT_EQ(mult.zkey, "/k/\"m\".zkey");
+  EXPECT_EQ(mult.r1cs, "/k/m.r1cs");
+  EXPECT_TRUE(mult.preload);
+  EXPECT_FALSE(mult.resident || mult.allow_insecure_key);
+  EXPECT_EQ(loaded.config.circom_circuits.at("short").zkey, "/k/short.zkey");
+  const LoadedConfig again = load_config_text(show_config(loaded), "again", {}).value();
+  EXPECT_TRUE(config_changes(loaded.config, again.config).empty()) << show_config(loaded);
+
+  const auto error = [](const std::string& circuit) {
+    return load_config_text("[circom.circuits]\n" + circuit, "test", {}).error().message;
+  };
+  EXPECT_TRUE(contains(error("a = { zkeys = \"x\" }"), "allow_insecure_key"));
+  EXPECT_TRUE(contains(error("a = { r1cs = \"x\" }"), "circom.circuits.a.zkey is missing"));
+  EXPECT_TRUE(contains(error("\"a b\" = \"x\""), "letters"));
+  EXPECT_TRUE(contains(error("a = { zkey = \"x\", preload = 1 }"), "true or false"));
+  EXPECT_TRUE(contains(
+      load_config_text("[jobs]\njournal = \"none\"\n[circom]\njournal_witness = true", "test", {})
+          .error()
+          .message,
+      "jobs.journal"));
+
+  Config next = loaded.config;
+  next.circom_circuits.erase("short");
+  next.circom_circuits["mult"].preload = false;
+  const auto changes = config_changes(loaded.config, next);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].key, "circom.circuits.mult");
+  EXPECT_EQ(changes[1].after, "");
+  EXPECT_TRUE(changes[0].reloadable && changes[1].reloadable);
+}
+
 TEST(Access, TokensDecideBeforeEverythingElse) {
   const auto digest =
       to_hex(sha256(ByteSpan(reinterpret_cast<const std::uint8_t*>("root-secret"), 11)));

@@ -15,6 +15,7 @@
 #include "daemon/access.h"
 #include "daemon/address.h"
 #include "daemon/device_config.h"
+#include "daemon/grpc_log.h"
 #include "daemon/grpc_server.h"
 #include "daemon/http_server.h"
 #include "daemon/job_log.h"
@@ -89,12 +90,14 @@ class Daemon {
   void tick();
   void reload();
   void take_over(LoadedConfig next);
+  void take_over_circuits(const Config& next);
   void begin_drain(int signal);
   DaemonEnd stop();
   std::string status_line() const;
 
   DaemonOptions options_;
   Log log_;
+  GrpcLog grpc_log_{log_};
   std::optional<AccessControl> access_;
   std::unique_ptr<engine::Service> service_;
   std::unique_ptr<JobLog> job_log_;
@@ -106,7 +109,8 @@ class Daemon {
   Clock::time_point next_ping_{};
   std::atomic<bool> drained_{false};
   std::optional<bool> drain_complete_;
-  std::jthread drain_;  // last: uses the service
+  std::jthread drain_;     // last: they use the service
+  std::jthread circuits_;  // registers what a reload brought
 };
 
 void Daemon::warn_about_config() {
@@ -254,6 +258,34 @@ void Daemon::reload() {
   notify("READY=1");
 }
 
+// Those that are gone go; those that are new or another are loaded and checked beside the work. One
+// that is wrong changes nothing: the key that its id named stays.
+void Daemon::take_over_circuits(const Config& next) {
+  const auto& before = config().circom_circuits;
+  std::vector<engine::CircomCircuitOptions> todo;
+  for (const auto& [id, circuit] : before) {
+    if (!next.circom_circuits.contains(id)) service_->unregister_circom(id);
+  }
+  for (const auto& [id, circuit] : next.circom_circuits) {
+    const auto known = before.find(id);
+    if (known == before.end() || known->second != circuit) todo.push_back(circuit);
+  }
+  if (todo.empty()) return;
+  circuits_ = std::jthread([this, todo](const std::stop_token& stop) {
+    for (const engine::CircomCircuitOptions& circuit : todo) {
+      if (stop.stop_requested()) return;
+      const auto registered = service_->register_circom(circuit, stop);
+      if (registered) {
+        log_.info("circuit registered",
+                  {{"circuit", circuit.id}, {"digest", registered->key_digest}});
+      } else {
+        log_.error("circuit refused",
+                   {{"circuit", circuit.id}, {"reason", registered.error().message}});
+      }
+    }
+  });
+}
+
 void Daemon::take_over(LoadedConfig next) {
   for (const std::string& warning : next.warnings) log_.warn("config", {{"warning", warning}});
   auto access = Access::load(next.config);
@@ -270,6 +302,12 @@ void Daemon::take_over(LoadedConfig next) {
       log_.warn("changed, but needs a restart", fields);
     }
   }
+  if (const auto tls = grpc_->reload_tls(); !tls) {
+    log_.error("the certificates stay as they were", {{"reason", tls.error().message}});
+  } else if (*tls) {
+    log_.info("certificates changed", {{"certificate", config().tls_certificate}});
+  }
+  take_over_circuits(next.config);
   access_->replace(std::move(*access));
   log_.set_level(next.config.log_level);
   Config& now = options_.loaded.config;
@@ -278,6 +316,7 @@ void Daemon::take_over(LoadedConfig next) {
   now.tokens_file = next.config.tokens_file;
   now.unix_role = next.config.unix_role;
   now.anonymous_role = next.config.anonymous_role;
+  now.circom_circuits = std::move(next.config.circom_circuits);
   log_.info("reloaded", {{"tokens", access_->current()->tokens()}});
 }
 
@@ -307,6 +346,9 @@ Result<engine::ServiceOptions> service_options(const Config& config,
   out.result_ttl_ms = config.result_ttl_ms;
   out.max_results = static_cast<std::size_t>(config.max_results);
   out.preload = config.preload;
+  out.circom.directory = config.circom_directory;
+  out.circom.journal_witness = config.circom_journal_witness;
+  for (const auto& [id, circuit] : config.circom_circuits) out.circom.circuits.push_back(circuit);
   out.verify_parameters = config.verify_parameters;
   return out;
 }

@@ -14,6 +14,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
@@ -77,7 +78,42 @@ message ServerInfo {
   string version = 1; bool ready = 2; bool draining = 3; uint64 max_message_bytes = 4;
   string caller = 10; string role = 11;
 }
-message Job { string job_id = 1; string state = 6; }
+message Job { string job_id = 1; string proof_kind = 3; string state = 6; string circuit = 8; }
+"""
+CIRCOM_WIRE = """
+syntax = "proto3";
+package cuzk.circom.v1;
+message SubmitRequest {
+  string request_id = 1; string circuit = 2;
+  oneof witness { bytes wtns = 3; string witness_json = 4; }
+  int32 priority = 5; optional int64 deadline_unix_ms = 6;
+}
+message ProveRequest { SubmitRequest submit = 1; }
+message Submitted {
+  string job_id = 1; uint64 queue_position = 2; bool attached = 3; bool already_done = 4; bool journaled = 5;
+}
+message AwaitRequest { string job_id = 1; uint64 timeout_ms = 2; }
+message Answer {
+  string job_id = 1; int32 status = 2; string proof_json = 3; string public_json = 4; string error_message = 5;
+  bool insecure_key = 6;
+}
+message JobId { string job_id = 1; }
+message Cancelled { bool was_running = 1; }
+message Circuit {
+  string id = 1; string curve = 2; uint32 num_public = 3; uint32 num_wires = 4; uint32 num_constraints = 5;
+  uint32 domain_size = 6; uint64 file_bytes = 7; uint64 resident_bytes = 8; uint64 prove_bytes = 9;
+  string key_digest = 10; bool insecure = 11; string insecure_reason = 12; bool checks_constraints = 13;
+  bool loaded = 14; bool preload = 15; string origin = 16; string zkey = 17; string problem = 18;
+}
+message Empty {}
+message Circuits { repeated Circuit circuits = 1; string directory = 2; }
+message KeyRequest { string circuit = 1; }
+message Key { string verification_key_json = 1; }
+message Register {
+  string id = 1; string zkey = 2; string r1cs = 3; string sym = 4; bool allow_insecure_key = 5; bool preload = 6;
+}
+message Unregister { string id = 1; }
+message Unregistered { bool was_registered = 1; }
 """
 COMPLETED, FAILED, CANCELLED, TIMEOUT = 1, 2, 3, 4
 POREP, SNAP, WPOST, WINNING = 1, 2, 3, 4
@@ -87,15 +123,18 @@ def compile_wire():
     folder = tempfile.mkdtemp(prefix="cuzk-wire-")
     try:
         (pathlib.Path(folder) / "curio_wire.proto").write_text(WIRE)
-        subprocess.run(["protoc", f"-I{folder}", f"--python_out={folder}", "curio_wire.proto"], check=True)
+        (pathlib.Path(folder) / "circom_wire.proto").write_text(CIRCOM_WIRE)
+        subprocess.run(["protoc", f"-I{folder}", f"--python_out={folder}", "curio_wire.proto", "circom_wire.proto"],
+                       check=True)
         sys.path.insert(0, folder)
+        import circom_wire_pb2
         import curio_wire_pb2
-        return curio_wire_pb2
+        return curio_wire_pb2, circom_wire_pb2
     finally:
         shutil.rmtree(folder)
 
 
-wire = compile_wire()
+wire, circom_wire = compile_wire()
 
 
 class Client:
@@ -113,9 +152,9 @@ class Client:
                         else grpc.insecure_channel(address, options))
         self.metadata = [("authorization", "Bearer " + token)] if token else None
 
-    def call(self, path, request, answer, timeout=60, metadata=None):
+    def call(self, path, request, answer, timeout=60, metadata=None, messages=None):
         send = self.channel.unary_unary(path, request_serializer=lambda m: m.SerializeToString(),
-                                        response_deserializer=getattr(wire, answer).FromString)
+                                        response_deserializer=getattr(messages or wire, answer).FromString)
         return send(request, timeout=timeout, metadata=metadata or self.metadata)
 
     def __getattr__(self, name):
@@ -130,6 +169,20 @@ class Client:
 
     def operations(self, name, request, answer, timeout=60):
         return self.call("/cuzk.operations.v1.Operations/" + name, request, answer, timeout)
+
+    CIRCOM = {"Prove": ("ProveRequest", "Answer"), "Submit": ("SubmitRequest", "Submitted"),
+              "Await": ("AwaitRequest", "Answer"), "Cancel": ("JobId", "Cancelled"),
+              "ListCircuits": ("Empty", "Circuits"), "GetVerificationKey": ("KeyRequest", "Key"),
+              "RegisterCircuit": ("Register", "Circuit"), "UnregisterCircuit": ("Unregister", "Unregistered")}
+
+    def circom(self, name, timeout=60, **fields):
+        request, answer = self.CIRCOM[name]
+        return self.call("/cuzk.circom.v1.CircomProving/" + name, getattr(circom_wire, request)(**fields), answer,
+                         timeout, messages=circom_wire)
+
+    def prove_circom(self, circuit, timeout=60, **fields):
+        submit = circom_wire.SubmitRequest(circuit=circuit, **fields)
+        return self.circom("Prove", timeout, submit=submit)
 
     def health(self, service="", timeout=10):
         return self.call("/grpc.health.v1.Health/Check", wire.HealthRequest(service=service),
@@ -165,6 +218,7 @@ journal = "{self.folder / 'journal.sqlite'}"
         arguments = arguments or ["serve", "--config", self.config, "--listen", self.listen,
                                   "--status-listen", "127.0.0.1:0", "--log-format", "json"]
         self.process = subprocess.Popen([CUZK, *map(str, arguments)], stderr=subprocess.PIPE, text=True,
+                                        errors="surrogateescape",
                                         env={**os.environ, **(environment or {})})
         self.log = []
         self.news = threading.Condition()
@@ -266,7 +320,7 @@ class Wire(Case):
         code = grpc.StatusCode
         self.refused(code.NOT_FOUND, "job not found: nobody", lambda: client.AwaitProof(job_id="nobody"))
         self.refused(code.INVALID_ARGUMENT, "missing submit field", lambda: client.Prove())
-        for kind in (0, 5, -1):
+        for kind in (0, 5, -1):  # 5 is circom's, which Curio's wire does not have
             submit = wire.Submit(proof_kind=kind)
             self.refused(code.INVALID_ARGUMENT, f"invalid proof_kind: {kind}",
                          lambda: client.Prove(submit=submit))
@@ -312,7 +366,7 @@ class Wire(Case):
         self.assertEqual(stat.S_IMODE(mode.st_mode), 0o660)
         client = self.client(daemon)
         daemon.wait_for("ready")
-        for service in ("", "cuzk.v1.ProvingEngine", "cuzk.operations.v1.Operations"):
+        for service in ("", "cuzk.v1.ProvingEngine", "cuzk.operations.v1.Operations", "cuzk.circom.v1.CircomProving"):
             self.assertEqual(client.health(service), 1)
         info = client.operations("GetServerInfo", wire.Empty(), "ServerInfo")
         self.assertEqual((info.role, info.caller, info.ready), ("admin", "unix", True))
@@ -455,6 +509,167 @@ def iterate(stream):
         pass
 
 
+class Circom(Case):
+    """Circuits of both curves over the wire; what comes back is judged by the program's verifier, and by
+    snarkjs where CUZK_NODE_MODULES names a folder that has it."""
+
+    VECTORS = TESTDATA / "circom"
+
+    def setUp(self):
+        super().setUp()
+        self.keys = self.dir / "keys"
+        self.keys.mkdir()
+
+    def config(self, more=""):
+        return f"""
+[circom]
+directory = "{self.keys}"
+{more}
+[circom.circuits]
+cubic = {{ zkey = "{self.VECTORS}/bn128/cubic/circuit_final.zkey", r1cs = "{self.VECTORS}/bn128/cubic/circuit.r1cs" }}
+edge = {{ zkey = "{self.VECTORS}/bls12381/edge/circuit_final.zkey", preload = true }}
+"""
+
+    def witness(self, name):
+        return (self.VECTORS / name / "witness.wtns").read_bytes()
+
+    def witness_json(self, name):
+        data = self.witness(name)
+        values = data[-32 * ((len(data) - 76) // 32):]
+        return json.dumps([str(int.from_bytes(values[i:i + 32], "little")) for i in range(0, len(values), 32)])
+
+    def verify(self, name, answer):
+        self.assertEqual((answer.status, answer.error_message), (COMPLETED, ""))
+        (self.dir / "proof.json").write_text(answer.proof_json)
+        (self.dir / "public.json").write_text(answer.public_json)
+        vk = self.VECTORS / name / "verification_key.json"
+        subprocess.run([CUZK, "verify", "circom", "--vk", vk, "--public", self.dir / "public.json",
+                        "--proof", self.dir / "proof.json"], check=True, capture_output=True)
+        self.assertEqual(answer.public_json, (self.VECTORS / name / "public.json").read_text())
+        modules = os.environ.get("CUZK_NODE_MODULES")
+        if not modules:
+            return
+        result = subprocess.run(["node", pathlib.Path(modules) / "snarkjs/build/cli.cjs", "groth16", "verify", vk,
+                                 self.dir / "public.json", self.dir / "proof.json"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("OK", result.stdout)
+
+    def test_both_curves_and_either_form_of_a_witness(self):
+        daemon = self.daemon(self.config())
+        client = self.client(daemon)
+        for circuit, name in (("cubic", "bn128/cubic"), ("edge", "bls12381/edge")):
+            answer = client.prove_circom(circuit, wtns=self.witness(name), request_id=circuit)
+            self.verify(name, answer)
+            self.verify(name, client.prove_circom(circuit, witness_json=self.witness_json(name)))
+            again = client.prove_circom(circuit, wtns=self.witness(name), request_id=circuit)
+            self.assertEqual(again.proof_json, answer.proof_json)
+            # Curio's calls and the operators' know the job too.
+            proof = client.AwaitProof(job_id=circuit)
+            self.assertEqual((proof.status, proof.proof.decode()), (COMPLETED, answer.proof_json))
+            job = client.operations("GetJob", wire.JobId(job_id=circuit), "Job")
+            self.assertEqual((job.proof_kind, job.state, job.circuit), ("circom", "completed", f"circom {circuit}"))
+            key = client.circom("GetVerificationKey", circuit=circuit).verification_key_json
+            self.assertEqual(key, (self.VECTORS / name / "verification_key.json").read_text())
+        submitted = client.circom("Submit", circuit="cubic", wtns=self.witness("bn128/cubic"), priority=4,
+                                  deadline_unix_ms=1)
+        self.assertTrue(submitted.journaled)
+        self.verify("bn128/cubic", client.circom("Await", job_id=submitted.job_id))
+        self.assertFalse(client.circom("Cancel", job_id=submitted.job_id).was_running)
+        self.refused(grpc.StatusCode.NOT_FOUND, "nobody", lambda: client.circom("Await", job_id="nobody"))
+        status = json.loads(daemon.get("/status")[1])
+        self.assertEqual([(c["id"], c["completed"], c["loaded"]) for c in status["circom"]],
+                         [("cubic", 3, True), ("edge", 2, True)])
+        metrics = daemon.get("/metrics")[1]
+        self.assertIn('cuzk_circom_proofs_completed_total{circuit="cubic"} 3\n', metrics)
+        self.assertIn('cuzk_requests_total{proof_kind="circom",result="completed"} 5\n', metrics)
+        line = [line for line in daemon.lines() if line["message"] == "completed"][0]
+        self.assertEqual((line["kind"], line["name"]), ("circom", "cubic"))
+
+    def test_what_is_wrong_is_told(self):
+        daemon = self.daemon(self.config())
+        client = self.client(daemon)
+        good = self.witness("bn128/cubic")
+        wrong = good[:-32] + bytes([good[-32] ^ 1]) + good[-31:]
+        for witness, word in ((wrong, "constraint"), (self.witness("bn128/edge"), "values"),
+                              (self.witness("bls12381/cubic"), "bls12-381"), (b"garbage", "wtns")):
+            answer = client.prove_circom("cubic", wtns=witness)
+            self.assertEqual((answer.status, answer.proof_json), (FAILED, ""))
+            self.assertIn(word, answer.error_message)
+        code = grpc.StatusCode
+        self.refused(code.NOT_FOUND, "absent", lambda: client.prove_circom("absent", wtns=good))
+        self.refused(code.INVALID_ARGUMENT, "letters", lambda: client.prove_circom("../x", wtns=good))
+        self.refused(code.INVALID_ARGUMENT, "witness_json", lambda: client.prove_circom("cubic"))
+        small = self.daemon_in("small", self.config() + '[memory]\ntotal_budget = "128KiB"\n')
+        self.refused(code.RESOURCE_EXHAUSTED, "needs|the budget is",
+                     lambda: self.client(small).prove_circom("cubic", wtns=good))
+
+    def daemon_in(self, name, config):
+        folder = self.dir / name
+        folder.mkdir()
+        daemon = Daemon(folder, config)
+        self.addCleanup(daemon.end, signal.SIGKILL)
+        return daemon.started()
+
+    def test_circuits_come_and_go(self):
+        daemon = self.daemon(self.config())
+        client = self.client(daemon)
+        code = grpc.StatusCode
+        for path in ("/etc/passwd", "../secret.zkey", str(self.VECTORS / "bn128/mul/circuit_final.zkey")):
+            self.refused(code.INVALID_ARGUMENT, "not inside", lambda: client.circom("RegisterCircuit", id="mul",
+                                                                                    zkey=path))
+        self.refused(code.NOT_FOUND, "mul.zkey", lambda: client.circom("RegisterCircuit", id="mul"))
+        shutil.copy(self.VECTORS / "bn128/mul/circuit_final.zkey", self.keys / "mul.zkey")
+        registered = client.circom("RegisterCircuit", id="mul")
+        self.assertEqual((registered.curve, registered.loaded, registered.insecure), ("bn128", True, False))
+        self.assertGreater(registered.num_constraints, 0)
+        self.verify("bn128/mul", client.prove_circom("mul", wtns=self.witness("bn128/mul")))
+        self.assertTrue(client.circom("UnregisterCircuit", id="mul").was_registered)
+        self.assertEqual([c.id for c in client.circom("ListCircuits").circuits], ["cubic", "edge"])
+        # By its name it is found again.
+        self.verify("bn128/mul", client.prove_circom("mul", wtns=self.witness("bn128/mul")))
+        listed = {c.id: c.origin for c in client.circom("ListCircuits").circuits}
+        self.assertEqual(listed, {"cubic": "configuration", "edge": "configuration", "mul": "directory"})
+
+        text = daemon.config.read_text()
+        daemon.config.write_text(text.replace("edge = {", "renamed = {"))
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_for("circuit registered")
+        deadline = time.time() + 20
+        while "renamed" not in (ids := [c.id for c in client.circom("ListCircuits").circuits]):
+            self.assertLess(time.time(), deadline)
+            time.sleep(0.1)
+        self.assertEqual(ids, ["cubic", "mul", "renamed"])
+
+    def test_only_an_admin_registers(self):
+        tokens = self.dir / "tokens"
+        tokens.write_text("client submit token-of-client-123\nreader read token-of-reader-123\n")
+        tokens.chmod(0o600)
+        daemon = self.daemon(self.config() + f'[auth]\ntokens_file = "{tokens}"\n', listen="127.0.0.1:0")
+        client = self.client(daemon, token="token-of-client-123")
+        self.verify("bn128/cubic", client.prove_circom("cubic", wtns=self.witness("bn128/cubic")))
+        for call in (lambda: client.circom("RegisterCircuit", id="x"), lambda: client.circom("UnregisterCircuit", id="x")):
+            self.refused(grpc.StatusCode.PERMISSION_DENIED, "admin", call)
+        reader = self.client(daemon, token="token-of-reader-123")
+        self.assertEqual(len(reader.circom("ListCircuits").circuits), 2)
+        self.refused(grpc.StatusCode.PERMISSION_DENIED, "submit",
+                     lambda: reader.prove_circom("cubic", wtns=self.witness("bn128/cubic")))
+        self.refused(grpc.StatusCode.UNAUTHENTICATED, "token", lambda: self.client(daemon).circom("ListCircuits"))
+
+    def test_answers_survive_kill_9_and_no_witness_does(self):
+        daemon = self.daemon(self.config())
+        client = self.client(daemon)
+        witness = self.witness("bn128/cubic")
+        answer = client.prove_circom("cubic", wtns=witness, request_id="kept")
+        daemon.end(signal.SIGKILL)
+        files = [f.read_bytes() for f in self.dir.iterdir() if f.name.startswith("journal")]
+        self.assertTrue(files)
+        self.assertFalse(any(witness[-32:] in data for data in files))
+        client = self.client(self.daemon(self.config()))
+        again = client.prove_circom("cubic", wtns=witness, request_id="kept")
+        self.assertEqual((again.proof_json, again.public_json), (answer.proof_json, answer.public_json))
+        self.assertEqual(client.GetStatus().total_proofs_completed, 0)
+
+
 class Program(Case):
     """Flags, configuration, signals, access."""
 
@@ -552,6 +767,29 @@ client_role = "read"
         for credentials in (None, grpc.ssl_channel_credentials(read("ca.pem"))):
             stranger = self.client(daemon, credentials=credentials)
             self.refused(grpc.StatusCode.UNAVAILABLE, "", lambda: stranger.GetStatus(timeout=10))
+
+        # New certificates come with a reload; wrong ones change nothing.
+        address = tuple(daemon.address.split(":"))
+        shown = lambda: ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(address))
+        before = shown()
+        self.assertEqual(before, ssl.PEM_cert_to_DER_cert(read("server.pem").decode()))
+        certificate("renewed", "localhost")
+        shutil.copy(self.dir / "renewed.pem", self.dir / "server.pem")
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertIn("not the key", daemon.wait_for("the certificates stay as they were")["reason"])
+        self.assertEqual(shown(), before)
+        shutil.copy(self.dir / "renewed.key", self.dir / "server.key")
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_for("certificates changed")
+        deadline = time.time() + 20
+        while shown() == before:
+            self.assertLess(time.time(), deadline)
+            time.sleep(0.3)
+        self.assertEqual(shown(), ssl.PEM_cert_to_DER_cert(read("renewed.pem").decode()))
+        client.GetStatus()
+        renewed = self.client(daemon, credentials=grpc.ssl_channel_credentials(
+            read("ca.pem"), read("node.key"), read("node.pem")))
+        self.assertEqual(renewed.operations("GetServerInfo", wire.Empty(), "ServerInfo").caller, "curio-node-7")
 
     def test_systemd_is_told(self):
         path = self.dir / "notify"
@@ -653,6 +891,6 @@ class Proofs(Case):
 
 
 if __name__ == "__main__":
-    cases = [Proofs] if PROVE else [Wire, Program]
+    cases = [Proofs] if PROVE else [Wire, Program, Circom]
     suite = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromTestCase(case) for case in cases)
     sys.exit(not unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful())

@@ -178,6 +178,19 @@ engine::ServiceMetrics busy_service() {
   total.count = 3;
   total.sum_seconds = 4000.03;
   m.queued[engine::Priority::kHigh] = 2;
+  engine::CircomCircuitStatus mult;
+  mult.options.id = "mult";
+  mult.curve = "bn128";
+  mult.loaded = true;
+  engine::CircomCircuitStatus broken;
+  broken.options.id = "broken";
+  broken.problem = "its key is no key";
+  m.status.circom = {mult, broken};
+  m.circom["mult"] = {7, 2, 3.5};
+  // An id whose key changed has two in memory for a while.
+  circuit.circuit_id = "circom mult";
+  s.circuits.push_back(circuit);
+  s.circuits.push_back(circuit);
   return m;
 }
 
@@ -190,6 +203,18 @@ TEST(Metrics, NamesOfCuriosDaemonAreThere) {
         "\ncuzk_proofs_failed{proof_kind=\"porep_c2\"} 1\n",
         "\ncuzk_proof_duration_seconds_count{proof_kind=\"porep_c2\"} 3\n",
         "\n# TYPE cuzk_proof_duration_seconds histogram\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(Metrics, CircomIsCountedByCircuit) {
+  const std::string text = metrics_text(busy_service(), {"0.1.0", false, false});
+  for (const char* line : {"\ncuzk_circom_proofs_completed_total{circuit=\"mult\"} 7\n",
+                           "\ncuzk_circom_proofs_failed_total{circuit=\"mult\"} 2\n",
+                           "\ncuzk_circom_proof_seconds_total{circuit=\"mult\"} 3.5\n",
+                           "\ncuzk_circom_circuits{state=\"usable\"} 1\n",
+                           "\ncuzk_circom_circuits{state=\"refused\"} 1\n",
+                           "\ncuzk_parameters_resident_bytes{circuit=\"circom mult\"} 154\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
 }
@@ -253,6 +278,15 @@ TEST(Status, KeysOfCuriosDaemonAreThereAndTrue) {
   EXPECT_EQ(out["counters"]["queue_depth"], 1);
   EXPECT_EQ(out["buffers"]["provers_in_flight"], 1);
   EXPECT_EQ(out["buffers"]["pending_handles"], 1);
+}
+
+TEST(Status, CircomCircuitsStandBesideTheirCounts) {
+  const auto out = status_json(busy_service(), "0.1.0").at("circom");
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(out[0].at("id"), "mult");
+  EXPECT_EQ(out[0].at("completed"), 7);
+  EXPECT_EQ(out[1].at("problem"), "its key is no key");
+  EXPECT_EQ(out[1].at("completed"), 0);
 }
 
 TEST(Page, IsPartOfTheProgram) {

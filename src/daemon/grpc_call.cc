@@ -73,4 +73,11 @@ Admission admit(const grpc::CallbackServerContext& call, const RpcContext& conte
 
 grpc::Status status_of(const Error& error) { return {code_of(error.code), error.message}; }
 
+grpc::Status refused(const RpcContext& context, const Error& error, const std::string& job_id) {
+  context.log.warn(
+      "request refused",
+      {{"job", job_id}, {"code", error_code_name(error.code)}, {"reason", error.message}});
+  return status_of(error);
+}
+
 }  // namespace cuzk::daemon

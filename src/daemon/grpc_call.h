@@ -42,5 +42,7 @@ Admission admit(const grpc::CallbackServerContext& call, const RpcContext& conte
                 std::string_view rpc);
 
 grpc::Status status_of(const Error& error);
+// The same, with a line in the log: of a request that was not accepted.
+grpc::Status refused(const RpcContext& context, const Error& error, const std::string& job_id);
 
 }  // namespace cuzk::daemon

@@ -13,43 +13,19 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/mapped_file.h"
+#include "daemon/circom_rpcs.h"
 #include "daemon/operations_rpcs.h"
 #include "daemon/proving_rpcs.h"
+#include "daemon/tls_files.h"
 
 namespace cuzk::daemon {
 
 namespace {
 
-constexpr std::size_t kMaxPemBytes = 1 << 20;
 constexpr std::size_t kSubmissionThreads = 4;
 constexpr std::size_t kLoadThreads = 2;
-constexpr const char* kServices[] = {"", "cuzk.v1.ProvingEngine", "cuzk.operations.v1.Operations"};
-
-Result<std::string> read_pem(const std::string& file) {
-  CUZK_TRY(const auto bytes, read_file(file, kMaxPemBytes));
-  std::string text(bytes.begin(), bytes.end());
-  if (text.find("-----BEGIN ") == std::string::npos) {
-    return fail(ErrorCode::kCorruptInput, "{}: no PEM block in it", file);
-  }
-  return text;
-}
-
-Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const GrpcOptions& options) {
-  if (options.tls_certificate.empty()) return grpc::InsecureServerCredentials();
-  const bool wants_client = !options.tls_client_ca.empty();
-  grpc::SslServerCredentialsOptions tls(
-      wants_client ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-                   : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-  CUZK_TRY(pair.private_key, read_pem(options.tls_key));
-  CUZK_TRY(pair.cert_chain, read_pem(options.tls_certificate));
-  tls.pem_key_cert_pairs.push_back(std::move(pair));
-  if (wants_client) {
-    CUZK_TRY(tls.pem_root_certs, read_pem(options.tls_client_ca));
-  }
-  return grpc::SslServerCredentials(tls);
-}
+constexpr const char* kServices[] = {"", "cuzk.v1.ProvingEngine", "cuzk.operations.v1.Operations",
+                                     "cuzk.circom.v1.CircomProving"};
 
 // gRPC says only that it cannot listen; the system says why. Nothing is left open.
 Status probe_port(const Address& address) {
@@ -107,7 +83,8 @@ class GrpcServer::Impl {
                  options.max_message_bytes,
                  options.cancel_on_disconnect},
         proving_(make_proving_service(context_)),
-        operations_(make_operations_service(context_)) {}
+        operations_(make_operations_service(context_)),
+        circom_(make_circom_service(context_)) {}
 
   ~Impl() {
     shutdown(std::chrono::seconds(1));
@@ -116,7 +93,12 @@ class GrpcServer::Impl {
   }
 
   Status start() {
-    CUZK_TRY(const auto credentials, credentials_of(options_));
+    auto credentials = grpc::InsecureServerCredentials();
+    if (!options_.tls_certificate.empty()) {
+      CUZK_TRY(tls_, TlsFiles::open(
+                         {options_.tls_certificate, options_.tls_key, options_.tls_client_ca}));
+      credentials = tls_->credentials();
+    }
     if (options_.listen.is_unix()) {
       CUZK_TRY_VOID(prepare_socket(options_.listen));
     } else {
@@ -129,14 +111,14 @@ class GrpcServer::Impl {
     builder.AddListeningPort(options_.listen.grpc_target(), credentials, &port);
     builder.RegisterService(proving_.get());
     builder.RegisterService(operations_.get());
+    builder.RegisterService(circom_.get());
     set_limits(builder, options_);
     // The socket is never there with wider permissions than asked for.
     const mode_t before = ::umask(options_.listen.is_unix() ? 0777 & ~options_.socket_mode : 022);
     server_ = builder.BuildAndStart();
     ::umask(before);
     if (!server_ || port == 0) {
-      return fail(ErrorCode::kIo, "{}: cannot listen there{}", options_.listen.text(),
-                  options_.tls_certificate.empty() ? "" : ", or certificate and key do not fit");
+      return fail(ErrorCode::kIo, "{}: cannot listen there", options_.listen.text());
     }
     if (!options_.listen.is_unix()) options_.listen.port = static_cast<std::uint16_t>(port);
     if (options_.listen.is_unix() &&
@@ -146,6 +128,8 @@ class GrpcServer::Impl {
     }
     return {};
   }
+
+  Result<bool> reload_tls() { return tls_ ? tls_->reload() : Result<bool>(false); }
 
   void set_serving(bool serving) {
     if (!server_) return;
@@ -166,8 +150,10 @@ class GrpcServer::Impl {
   const RpcContext context_;
   const std::unique_ptr<grpc::Service> proving_;
   const std::unique_ptr<grpc::Service> operations_;
+  const std::unique_ptr<grpc::Service> circom_;
   BlockingCalls submissions_{kSubmissionThreads};
   BlockingCalls loads_{kLoadThreads};
+  std::unique_ptr<TlsFiles> tls_;  // null: no TLS
   std::unique_ptr<grpc::Server> server_;
   bool is_down_ = false;
 };
@@ -184,6 +170,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(engine::Service& service,
 }
 
 const Address& GrpcServer::address() const { return impl_->options_.listen; }
+Result<bool> GrpcServer::reload_tls() { return impl_->reload_tls(); }
 void GrpcServer::set_serving(bool serving) { impl_->set_serving(serving); }
 void GrpcServer::shutdown(std::chrono::milliseconds grace) { impl_->shutdown(grace); }
 

@@ -35,7 +35,7 @@ struct GrpcOptions {
 class GrpcServer {
  public:
   // Errors: kIo when the address cannot be had, with the reason where the system tells one; those
-  // of reading the PEM files.
+  // of TlsFiles.
   static Result<std::unique_ptr<GrpcServer>> start(engine::Service& service,
                                                    const AccessControl& access, Log& log,
                                                    const GrpcOptions& options);
@@ -45,6 +45,9 @@ class GrpcServer {
   const Address& address() const;  // with the port that was chosen
   // For health checks of the whole server and of both services.
   void set_serving(bool serving);
+  // Reads the PEM files again; new connections are shown what they say now. True when something is
+  // new. Errors: those of TlsFiles; everything stays as it was.
+  Result<bool> reload_tls();
   // No new calls; those in flight may end until the deadline and are cancelled then.
   void shutdown(std::chrono::milliseconds grace);
 

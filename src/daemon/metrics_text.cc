@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -162,9 +163,25 @@ void add_engine(Families& f, const ServiceMetrics& m) {
     f.add(value);
   }
   f.gauge("parameters_resident_bytes", "Key and rows of a circuit in memory");
+  std::map<std::string, std::size_t> resident;  // a circom id may have two keys in memory
   for (const engine::CircuitStatus& circuit : m.status.circuits) {
-    if (circuit.tier == engine::Tier::kHot) f.add(circuit.bytes, {{"circuit", circuit.circuit_id}});
+    if (circuit.tier == engine::Tier::kHot) resident[circuit.circuit_id] += circuit.bytes;
   }
+  for (const auto& [circuit, bytes] : resident) f.add(bytes, {{"circuit", circuit}});
+}
+
+void add_circom(Families& f, const ServiceMetrics& m) {
+  f.counter("circom_proofs_completed_total", "Requests answered with a verified proof, by circuit");
+  for (const auto& [id, c] : m.circom) f.add(c.completed, {{"circuit", id}});
+  f.counter("circom_proofs_failed_total", "Requests answered with an error, by circuit");
+  for (const auto& [id, c] : m.circom) f.add(c.failed, {{"circuit", id}});
+  f.counter("circom_proof_seconds_total", "From acceptance to a proof, summed, by circuit");
+  for (const auto& [id, c] : m.circom) f.add(c.seconds, {{"circuit", id}});
+  f.gauge("circom_circuits", "Circuits known, by whether their key can be used");
+  std::size_t usable = 0;
+  for (const auto& circuit : m.status.circom) usable += circuit.problem.empty();
+  f.add(usable, {{"state", "usable"}});
+  f.add(m.status.circom.size() - usable, {{"state", "refused"}});
 }
 
 void add_devices(Families& f, const ServiceStatus& s) {
@@ -209,6 +226,7 @@ std::string metrics_text(const engine::ServiceMetrics& metrics, const MetricsCon
   add_totals(f, metrics, context);
   add_kinds(f, metrics);
   add_engine(f, metrics);
+  add_circom(f, metrics);
   add_devices(f, metrics.status);
   return f.text();
 }

@@ -1,11 +1,11 @@
 #include "daemon/proving_rpcs.h"
 
 #include <cuzk/v1/proving.grpc.pb.h>
-#include <grpcpp/alarm.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "daemon/answer_call.h"
 #include "daemon/kinds.h"
 #include "daemon/metrics_text.h"
 
@@ -18,11 +18,6 @@ using Reactor = grpc::ServerUnaryReactor;
 
 // A deadline in Unix milliseconds, which Curio's messages have no field for.
 constexpr const char* kDeadlineMetadata = "cuzk-deadline-unix-ms";
-// Set to "1" beside a proof that was made under a key with which anyone can forge proofs.
-constexpr const char* kInsecureMetadata = "cuzk-insecure-dev";
-
-constexpr int kAwaitAttempts = 10;
-
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 
 std::optional<engine::Priority> priority_of(v1::Priority priority) {
@@ -102,96 +97,8 @@ void fill(v1::AwaitProofResponse& out, const engine::Answer& answer) {
   out.set_total_ms(count(answer.timings.total_ms));
 }
 
-// A call that ends once: with an answer, an error, a timeout, or because its client left. Whoever
-// comes first claims it; only then may the reactor and its response be touched, and they live until
-// Finish is called.
-struct Pending {
-  std::atomic<bool> claimed{false};
-  bool claim() { return !claimed.exchange(true); }
-
-  std::mutex mutex;
-  bool done = false;
-  std::string job_id;  // once submitted
-  std::shared_ptr<engine::Service::Watch> watch;
-};
-
-// Prove and AwaitProof: waits without a thread.
-class AnswerReactor : public Reactor {
- public:
-  AnswerReactor(const RpcContext& context, Call& call, v1::AwaitProofResponse& response,
-                bool cancels_with_client)
-      : context_(context),
-        call_(call),
-        response_(response),
-        cancels_with_client_(cancels_with_client),
-        pending_(std::make_shared<Pending>()) {}
-
-  std::shared_ptr<Pending> pending() const { return pending_; }
-
-  // Claimed calls only.
-  void answer(const engine::Answer& answer, const std::string& job_id) {
-    response_.set_job_id(job_id);
-    fill(response_, answer);
-    if (answer.insecure_dev) call_.AddTrailingMetadata(kInsecureMetadata, "1");
-    Finish(grpc::Status::OK);
-  }
-  void time_out_at(std::chrono::system_clock::time_point deadline, const std::string& job_id) {
-    alarm_.Set(deadline, [this, job_id, pending = pending_](bool expired) {
-      if (!expired || !pending->claim()) return;
-      response_.set_job_id(job_id);
-      response_.set_status(v1::AwaitProofResponse::TIMEOUT);
-      Finish(grpc::Status::OK);
-    });
-  }
-
-  void OnCancel() override {
-    if (!pending_->claim()) return;
-    std::string job_id;
-    {
-      const std::lock_guard lock(pending_->mutex);
-      job_id = pending_->job_id;
-    }
-    if (cancels_with_client_ && !job_id.empty()) (void)context_.service.cancel(job_id);
-    Finish(grpc::Status::CANCELLED);
-  }
-
-  void OnDone() override {
-    std::shared_ptr<engine::Service::Watch> watch;
-    {
-      const std::lock_guard lock(pending_->mutex);
-      pending_->done = true;
-      watch = std::move(pending_->watch);
-    }
-    // The end of a watch waits for its callback, which may be what brought us here.
-    if (watch) context_.submissions.post([watch]() mutable { watch.reset(); });
-    delete this;
-  }
-
- private:
-  const RpcContext& context_;
-  Call& call_;
-  v1::AwaitProofResponse& response_;
-  const bool cancels_with_client_;
-  const std::shared_ptr<Pending> pending_;
-  grpc::Alarm alarm_;
-};
-
-// Lets the answer of a run end the call.
-void watch_run(const RpcContext& context, AnswerReactor* reactor,
-               const std::shared_ptr<Pending>& pending, const std::string& job_id,
-               std::uint64_t run) {
-  auto watch =
-      context.service.watch(job_id, run, [reactor, pending, job_id](const engine::Answer& answer) {
-        if (pending->claim()) reactor->answer(answer, job_id);
-      });
-  if (!watch) {
-    if (pending->claim()) reactor->Finish(status_of(watch.error()));
-    return;
-  }
-  std::shared_ptr<engine::Service::Watch> held = std::move(*watch);
-  const std::lock_guard lock(pending->mutex);
-  if (!pending->done) pending->watch.swap(held);
-}
+constexpr AnswerForm<v1::AwaitProofResponse> kAnswerForm = {
+    fill, [](v1::AwaitProofResponse& out) { out.set_status(v1::AwaitProofResponse::TIMEOUT); }};
 
 class ProvingService final : public v1::ProvingEngine::CallbackService {
  public:
@@ -205,7 +112,9 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
     Reactor* reactor = call->DefaultReactor();
     context_.submissions.post([=, this, caller = admission.caller] {
       const auto submitted = context_.service.submit(request_of(*request, *call, caller));
-      if (!submitted) return reactor->Finish(refused(submitted.error(), request->request_id()));
+      if (!submitted) {
+        return reactor->Finish(refused(context_, submitted.error(), request->request_id()));
+      }
       response->set_job_id(submitted->job_id);
       response->set_queue_position(static_cast<std::uint32_t>(submitted->queue_position));
       reactor->Finish(grpc::Status::OK);
@@ -221,25 +130,10 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
       return finished(call, {grpc::StatusCode::INVALID_ARGUMENT, "missing submit field"});
     }
     if (auto kind = check_kind(request->submit()); !kind.ok()) return finished(call, kind);
-    auto* reactor = new AnswerReactor(context_, *call, *response->mutable_result(),
+    auto* reactor = new AnswerReactor(context_, *call, *response->mutable_result(), kAnswerForm,
                                       context_.cancel_on_disconnect);
     // The request is copied here, where it surely lives: a client that leaves takes it away.
-    auto copy = std::make_shared<engine::ProofRequest>(
-        request_of(request->submit(), *call, admission.caller));
-    context_.submissions.post([this, reactor, copy, pending = reactor->pending()] {
-      const std::string id = copy->request_id;
-      const auto submitted = context_.service.submit(std::move(*copy));
-      if (!submitted) {
-        const grpc::Status status = refused(submitted.error(), id);
-        if (pending->claim()) reactor->Finish(status);
-        return;
-      }
-      {
-        const std::lock_guard lock(pending->mutex);
-        pending->job_id = submitted->job_id;
-      }
-      watch_run(context_, reactor, pending, submitted->job_id, submitted->run);
-    });
+    submit_and_await(context_, reactor, request_of(request->submit(), *call, admission.caller));
     return reactor;
   }
 
@@ -247,16 +141,12 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
                       v1::AwaitProofResponse* response) override {
     const Admission admission = admit(*call, context_, Role::kSubmit, "AwaitProof");
     if (!admission.status.ok()) return finished(call, admission.status);
-    auto* reactor = new AnswerReactor(context_, *call, *response, false);
+    auto* reactor = new AnswerReactor(context_, *call, *response, kAnswerForm, false);
     const std::string id = request->job_id();
-    if (request->timeout_ms() != 0) {
-      constexpr std::uint64_t kLongest = 1000ULL * 3600 * 24 * 365;
-      reactor->time_out_at(std::chrono::system_clock::now() +
-                               std::chrono::milliseconds(std::min(request->timeout_ms(), kLongest)),
-                           id);
-    }
-    context_.submissions.post(
-        [this, reactor, id, pending = reactor->pending()] { await(reactor, pending, id); });
+    reactor->time_out_after(request->timeout_ms(), id);
+    context_.submissions.post([this, reactor, id, pending = reactor->pending()] {
+      await_answer(context_, reactor, pending, id);
+    });
     return reactor;
   }
 
@@ -339,35 +229,6 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
     Reactor* reactor = call->DefaultReactor();
     reactor->Finish(status);
     return reactor;
-  }
-
-  grpc::Status refused(const Error& error, const std::string& id) const {
-    context_.log.warn(
-        "request refused",
-        {{"job", id}, {"code", error_code_name(error.code)}, {"reason", error.message}});
-    return status_of(error);
-  }
-
-  void await(AnswerReactor* reactor, const std::shared_ptr<Pending>& pending,
-             const std::string& id) {
-    // A finished answer first: it may be older than this process and known to the journal alone. A
-    // job on its way from running to finished is for a moment in neither list; hence the
-    // repetition.
-    for (int attempt = 0; attempt < kAwaitAttempts; ++attempt) {
-      const auto answer = context_.service.await(
-          id, std::chrono::steady_clock::now() + attempt * std::chrono::milliseconds(20));
-      if (!answer) break;
-      if (*answer) {
-        if (pending->claim()) reactor->answer(**answer, id);
-        return;
-      }
-      if (const auto job = context_.service.job(id)) {
-        return watch_run(context_, reactor, pending, id, job->run);
-      }
-    }
-    if (pending->claim()) {
-      reactor->Finish({grpc::StatusCode::NOT_FOUND, fmt::format("job not found: {}", id)});
-    }
   }
 
   static void fill_workers(v1::GetStatusResponse& out, const engine::ServiceStatus& status) {

@@ -247,6 +247,36 @@ json circuits_json(const ServiceStatus& s) {
   return out;
 }
 
+json circom_json(const engine::ServiceMetrics& m) {
+  json out = json::array();
+  for (const auto& c : m.status.circom) {
+    const auto counted = m.circom.find(c.options.id);
+    const engine::CircomMetrics counts =
+        counted == m.circom.end() ? engine::CircomMetrics() : counted->second;
+    out.push_back({{"id", c.options.id},
+                   {"curve", c.curve},
+                   {"num_public", c.num_public},
+                   {"num_wires", c.num_wires},
+                   {"num_constraints", c.num_constraints},
+                   {"domain_size", c.domain_size},
+                   {"file", c.options.zkey.string()},
+                   {"file_bytes", c.file_bytes},
+                   {"resident_bytes", c.resident_bytes},
+                   {"prove_bytes", c.prove_bytes},
+                   {"key_digest", c.key_digest},
+                   {"insecure_reason", c.insecure_reason},
+                   {"checks_constraints", !c.options.r1cs.empty()},
+                   {"loaded", c.loaded},
+                   {"preload", c.options.preload},
+                   {"origin", engine::circom_origin_name(c.options.origin)},
+                   {"problem", c.problem},
+                   {"completed", counts.completed},
+                   {"failed", counts.failed},
+                   {"seconds", counts.seconds}});
+  }
+  return out;
+}
+
 json queues_json(const engine::ServiceMetrics& m) {
   json kinds = json::array();
   for (const auto& q : m.status.queues) {
@@ -326,6 +356,7 @@ json status_json(const engine::ServiceMetrics& metrics, const std::string& versi
               {"workers", workers_json(s)},
               {"devices", devices_json(s)},
               {"circuits", circuits_json(s)},
+              {"circom", circom_json(metrics)},
               {"journal",
                {{"configured", s.journal.configured},
                 {"writable", s.journal.writable},

@@ -97,6 +97,60 @@ TEST(Request, DigestIsOfTheContentAndOfAllOfIt) {
   for (std::size_t i = 0; i < others.size(); ++i) EXPECT_NE(request_digest(others[i]), digest) << i;
 }
 
+// A real vanilla proof of a sector of 32 GiB, the first of its partition.
+TEST(Request, TheSectorsOfAWindowPostAreOnePartitionWhateverItsIndex) {
+  std::ifstream in(std::filesystem::path(CUZK_TESTDATA_DIR) / "filecoin/post/curio-post.vproof",
+                   std::ios::binary);
+  const std::vector<std::uint8_t> vanilla(std::istreambuf_iterator<char>(in), {});
+  ASSERT_FALSE(vanilla.empty());
+  Tasks tasks(1);
+  MemoryBudget memory(std::size_t{64} << 20);
+  Timeline timeline;
+  const auto parse = [&](const ProofRequest& r) {
+    return parse_request({tasks, memory, timeline}, r);
+  };
+  ProofRequest r;
+  r.kind = ProofKind::kWindowPost;
+  r.randomness.resize(32);
+  r.payloads = {vanilla};
+  std::vector<std::vector<PublicInputs>> inputs;
+  for (const std::uint64_t proof : {8u, 13u}) {  // V1, where places count, and V1.1
+    for (const std::uint32_t index : {0u, 7u}) {
+      r.registered_proof = proof;
+      r.partition_index = index;
+      const auto job = parse(r);
+      ASSERT_TRUE(job) << job.error().message;
+      EXPECT_EQ(job->partitions(), 1u);
+      inputs.push_back(job->public_inputs);
+    }
+  }
+  EXPECT_EQ(inputs[0], inputs[1]);
+  EXPECT_EQ(inputs[2], inputs[3]);
+  r.payloads.assign(2350, {});
+  const auto many = parse(r);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(many.error().message, HasSubstr("2350 sectors are more than the 2349 of one"));
+  // The randomness is the statement's: with another the proof is another sector's opening.
+  r.payloads = {vanilla};
+  r.randomness[0] = 1;
+  EXPECT_FALSE(parse(r));
+}
+
+TEST(Request, WhatIsNoC1AtAllIsToldSo) {
+  Tasks tasks(1);
+  MemoryBudget memory(std::size_t{64} << 20);
+  Timeline timeline;
+  for (const std::string_view text : {"hello, is anybody there?", "x", "[1, 2]"}) {
+    ProofRequest r;
+    r.payloads = {{text.begin(), text.end()}};
+    const auto job = parse_request({tasks, memory, timeline}, r);
+    ASSERT_FALSE(job);
+    EXPECT_EQ(job.error().code, ErrorCode::kCorruptInput);
+    EXPECT_THAT(job.error().message, HasSubstr("neither a JSON object nor bincode")) << text;
+  }
+}
+
 TEST_F(JournalTest, KeepsRequestsAndAnswersAcrossOpening) {
   const ProofRequest r = full_request();
   const Digest32 digest = request_digest(r);

@@ -162,7 +162,8 @@ Result<Job> parse_post_request(const Context& context, const ProofRequest& reque
   const bool counts_across = claim.proof.indexing == filecoin::PostIndexing::kAcrossSectors;
   if (!parsed && !winning && counts_across && request.partition_index > 0) {
     claim.first_partition = request.partition_index;
-    if (auto again = parse_post(context, vanilla, "vanilla proof", claim)) parsed = std::move(again);
+    if (auto again = parse_post(context, vanilla, "vanilla proof", claim))
+      parsed = std::move(again);
   }
   if (!parsed) return fail(parsed.error());
   if (parsed->job.partitions() != 1) return too_many(parsed->statement.sectors().size());

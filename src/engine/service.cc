@@ -1062,9 +1062,7 @@ std::vector<CircomCircuitStatus> Service::circom_circuits() const {
   return out;
 }
 
-const std::filesystem::path& Service::circom_directory() const {
-  return impl_->circom.directory();
-}
+const std::filesystem::path& Service::circom_directory() const { return impl_->circom.directory(); }
 
 Result<std::string> Service::circom_verification_key(const std::string& id) const {
   CUZK_TRY(const auto circuit, impl_->find_circom(id));

@@ -354,7 +354,7 @@ void Timeline::draw_bar(Svg& svg, const Lane& lane, const Bar& bar, double top) 
   for (const Inner& inner : bar.inner) draw_inner(svg, lane, inner, y);
   // A wait says whose it is; work also what it is.
   const std::string label =
-      kind.waits ? owner(*bar.span) : fmt::format("{} {}", owner(*bar.span), bar.span->name);
+      kind.waits ? owner(*bar.span) : fmt::format("{} {}", owner(*bar.span), name);
   const std::string shown = fitted(label, kFont, width - 8);
   if (shown.empty()) return;
   const bool pale = kind.waits || kind.css == "k-prove";

@@ -27,7 +27,7 @@ import urllib.request
 
 import grpc
 
-CUZK, TESTDATA, KEYS = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+CUZK, TESTDATA, KEYS = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve()
 PROVE = "--prove" in sys.argv[4:]
 C1 = TESTDATA / "filecoin/c1/porep_2kib_v1_1.c1.json"
 INPUTS = json.loads((TESTDATA / "filecoin/c1/porep_2kib_v1_1.inputs.json").read_text())

@@ -164,10 +164,12 @@ Result<filecoin::PorepC1> parse_c1_bincode(ByteSpan bytes, std::string_view what
   const bool like_bare =
       bytes.size() >= 8 && filecoin::seal_proof(load_le<std::uint32_t>(bytes.data())).has_value();
   if (!like_bare) {
-    return fail(ErrorCode::kCorruptInput,
-                "{}: it is no output of commit phase 1: neither a JSON object nor bincode, which "
-                "begins with the number of a registered proof; it has {} bytes and begins with {}",
-                what, bytes.size(), to_hex(bytes.first(std::min<std::size_t>(bytes.size(), 8))));
+    return fail(
+        ErrorCode::kCorruptInput,
+        "{}: it is no output of commit phase 1: neither a JSON object nor bincode, which "
+        "begins with the number of a registered proof, 0 to 19; it has {} bytes and begins with "
+        "{}",
+        what, bytes.size(), to_hex(bytes.first(std::min<std::size_t>(bytes.size(), 8))));
   }
   return fail(bare.error().code, "{} (read as bincode, for it is no JSON object)",
               bare.error().message);

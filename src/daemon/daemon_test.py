@@ -201,7 +201,7 @@ class Client:
 class Daemon:
     """One daemon with a folder of its own."""
 
-    def __init__(self, folder, config="", arguments=None, listen=None, environment=None):
+    def __init__(self, folder, config="", arguments=None, listen=None, environment=None, journal=None):
         self.folder = pathlib.Path(folder)
         self.config = self.folder / "cuzk.toml"
         self.config.write_text(f"""
@@ -211,7 +211,7 @@ circuit_cache = "{self.folder / 'circuits'}"
 insecure_dev = true
 {"make_dev_keys = true" if PROVE else ""}
 [jobs]
-journal = "{self.folder / 'journal.sqlite'}"
+journal = "{journal or self.folder / 'journal.sqlite'}"
 {config}
 """)
         self.listen = listen or f"unix://{self.folder}/cuzk.sock"

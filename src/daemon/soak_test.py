@@ -5,17 +5,22 @@ soak_test.py CUZK TESTDATA KEYS [--jobs N] [--connections N] [--seed N]
 
   jobs         circom proofs by eight clients, some refused, some cancelled: every one is answered,
                the counters say exactly how, memory and open files stay where they were
+  disk         the journal's disk is full, then has room again, then is read-only: proving goes on,
+               what is not on disk is said, and what is wrong too
   connections  peers that speak garbage, half of a protocol, or nothing, on both ports, while a
                client of good manners is served
 """
 
 import collections
+import json
 import os
 import pathlib
 import random
 import re
+import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -192,6 +197,56 @@ edge = {{ zkey = "{vector / "circuit_final.zkey"}" }}
         settled = [resident for number, resident, _ in seen if number >= JOBS // 5]
         self.assertLess(max(settled) - settled[0], 32 << 20)
         self.assertLess(seen[-1][2] - seen[0][2], 16)
+        self.assertEqual(daemon.end(), 0)
+
+    def test_full_and_read_only_disks(self):
+        vector = TESTDATA / "circom/bn128/edge"
+        witness = (vector / "witness.wtns").read_bytes()
+        disk = self.dir / "disk"
+        disk.mkdir()
+
+        def mount(options):
+            return subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", disk], capture_output=True).returncode
+
+        if mount("size=1M") != 0:
+            self.skipTest("no tmpfs can be mounted here (not root?): a full disk was not tried")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=False)
+        config = f"""
+[circom.circuits]
+edge = {{ zkey = "{vector / "circuit_final.zkey"}" }}
+"""
+
+        def start():
+            daemon = daemon_test.Daemon(self.dir, config, journal=disk / "journal.sqlite")
+            self.addCleanup(daemon.end, signal.SIGKILL)
+            return daemon.started()
+
+        def prove(daemon, count, name):
+            client = daemon.client()
+            on_disk = collections.Counter()
+            for i in range(count):
+                submitted = client.circom("Submit", circuit="edge", wtns=witness, request_id=f"{name}-{i}")
+                on_disk[submitted.journaled] += 1
+                answer = client.circom("Await", job_id=submitted.job_id)
+                self.assertEqual(answer.status, daemon_test.COMPLETED, answer.error_message)
+            client.close()
+            return on_disk, json.loads(daemon.get("/status")[1])
+
+        daemon = start()
+        on_disk, status = prove(daemon, 1200, "full")
+        self.assertGreater(on_disk[True], 0)
+        self.assertGreater(on_disk[False], 0)
+        self.assertIn("full", status["problems"][0]["message"])
+        self.assertFalse(status["journal"]["writable"])
+        self.assertEqual(mount("remount,size=20M"), 0)
+        on_disk, status = prove(daemon, 20, "room")
+        self.assertEqual((on_disk[False], status["problems"]), (0, []))
+        self.assertEqual(daemon.end(), 0)
+        self.assertEqual(mount("remount,ro"), 0)
+        daemon = start()
+        on_disk, status = prove(daemon, 20, "read-only")
+        self.assertEqual(on_disk[True], 0)
+        self.assertIn("can be written", status["problems"][0]["message"])
         self.assertEqual(daemon.end(), 0)
 
     def test_hostile_peers(self):

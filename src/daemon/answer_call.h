@@ -148,6 +148,19 @@ void await_answer(const RpcContext& context, AnswerReactor<Response>* reactor,
   }
 }
 
+// A call that waits for the answer to an id's latest run.
+template <class Response>
+grpc::ServerUnaryReactor* await_call(const RpcContext& context, grpc::CallbackServerContext& call,
+                                     Response& response, AnswerForm<Response> form,
+                                     const std::string& id, std::uint64_t timeout_ms) {
+  auto* reactor = new AnswerReactor(context, call, response, form, false);
+  const auto pending = reactor->pending();
+  reactor->time_out_after(timeout_ms, id);
+  context.submissions.post(
+      [&context, reactor, pending, id] { await_answer(context, reactor, pending, id); });
+  return reactor;
+}
+
 // Submits on a thread of the pool, and lets the answer end the call.
 template <class Response>
 void submit_and_await(const RpcContext& context, AnswerReactor<Response>* reactor,

@@ -45,10 +45,6 @@ grpc::Status check(const wire::SubmitRequest& request) {
   return {grpc::StatusCode::INVALID_ARGUMENT, "the request has neither wtns nor witness_json"};
 }
 
-std::uint64_t count(std::int64_t value) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value));
-}
-
 void fill(wire::Answer& out, const engine::Answer& answer) {
   switch (answer.status) {
     case engine::AnswerStatus::kCompleted:
@@ -67,12 +63,12 @@ void fill(wire::Answer& out, const engine::Answer& answer) {
   out.set_insecure_key(answer.insecure_dev);
   const engine::JobTimings& t = answer.timings;
   auto* timings = out.mutable_timings();
-  timings->set_queue_wait_ms(count(t.queue_wait_ms));
-  timings->set_key_load_ms(count(t.key_load_ms));
-  timings->set_witness_ms(count(t.parse_ms + t.synthesis_ms));
-  timings->set_prove_ms(count(t.prove_ms));
-  timings->set_verify_ms(count(t.verify_ms));
-  timings->set_total_ms(count(t.total_ms));
+  timings->set_queue_wait_ms(wire_count(t.queue_wait_ms));
+  timings->set_key_load_ms(wire_count(t.key_load_ms));
+  timings->set_witness_ms(wire_count(t.parse_ms + t.synthesis_ms));
+  timings->set_prove_ms(wire_count(t.prove_ms));
+  timings->set_verify_ms(wire_count(t.verify_ms));
+  timings->set_total_ms(wire_count(t.total_ms));
 }
 
 constexpr AnswerForm<wire::Answer> kAnswerForm = {
@@ -150,24 +146,15 @@ class CircomService final : public wire::CircomProving::CallbackService {
   Reactor* Await(Call* call, const wire::AwaitRequest* request, wire::Answer* response) override {
     const Admission admission = admit(*call, context_, Role::kSubmit, "Await");
     if (!admission.status.ok()) return finished(call, admission.status);
-    auto* reactor = new AnswerReactor(context_, *call, *response, kAnswerForm, false);
-    const std::string id = request->job_id();
-    reactor->time_out_after(request->timeout_ms(), id);
-    context_.submissions.post([this, reactor, id, pending = reactor->pending()] {
-      await_answer(context_, reactor, pending, id);
-    });
-    return reactor;
+    return await_call(context_, *call, *response, kAnswerForm, request->job_id(),
+                      request->timeout_ms());
   }
 
   Reactor* Cancel(Call* call, const wire::CancelRequest* request,
                   wire::CancelResponse* response) override {
     const Admission admission = admit(*call, context_, Role::kSubmit, "Cancel");
     if (!admission.status.ok()) return finished(call, admission.status);
-    const bool was_running = context_.service.cancel(request->job_id()).value_or(false);
-    response->set_was_running(was_running);
-    if (was_running) {
-      context_.log.info("cancel", {{"job", request->job_id()}, {"caller", admission.caller.name}});
-    }
+    response->set_was_running(cancel_job(context_, request->job_id(), admission.caller));
     return finished(call, grpc::Status::OK);
   }
 
@@ -233,12 +220,6 @@ class CircomService final : public wire::CircomProving::CallbackService {
   }
 
  private:
-  static Reactor* finished(Call* call, const grpc::Status& status) {
-    Reactor* reactor = call->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
-  }
-
   const RpcContext& context_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <grpcpp/security/auth_context.h>
 
+#include <algorithm>
+
 namespace cuzk::daemon {
 
 namespace {
@@ -78,6 +80,22 @@ grpc::Status refused(const RpcContext& context, const Error& error, const std::s
       "request refused",
       {{"job", job_id}, {"code", error_code_name(error.code)}, {"reason", error.message}});
   return status_of(error);
+}
+
+grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* call, const grpc::Status& status) {
+  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  reactor->Finish(status);
+  return reactor;
+}
+
+bool cancel_job(const RpcContext& context, const std::string& job_id, const Caller& caller) {
+  const bool was_running = context.service.cancel(job_id).value_or(false);
+  if (was_running) context.log.info("cancel", {{"job", job_id}, {"caller", caller.name}});
+  return was_running;
+}
+
+std::uint64_t wire_count(std::int64_t value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value));
 }
 
 }  // namespace cuzk::daemon

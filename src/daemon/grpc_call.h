@@ -4,8 +4,10 @@
 // Threads: pure functions, but for the Access they ask.
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,7 +19,7 @@
 
 namespace cuzk::daemon {
 
-// What the two services work with; all of it outlives them.
+// What the services work with; all of it outlives them.
 struct RpcContext {
   engine::Service& service;
   const AccessControl& access;
@@ -44,5 +46,15 @@ Admission admit(const grpc::CallbackServerContext& call, const RpcContext& conte
 grpc::Status status_of(const Error& error);
 // The same, with a line in the log: of a request that was not accepted.
 grpc::Status refused(const RpcContext& context, const Error& error, const std::string& job_id);
+
+// A call that ends where it began.
+grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* call, const grpc::Status& status);
+
+// Whether the job was queued or running, with a line in the log if so. An unknown job is no error,
+// as with Curio's daemon: it does not run.
+bool cancel_job(const RpcContext& context, const std::string& job_id, const Caller& caller);
+
+// The wire's numbers have no sign: less than nothing is 0.
+std::uint64_t wire_count(std::int64_t value);
 
 }  // namespace cuzk::daemon

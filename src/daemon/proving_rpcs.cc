@@ -72,10 +72,6 @@ grpc::Status check_kind(const v1::SubmitProofRequest& request) {
   return {grpc::StatusCode::INVALID_ARGUMENT, fmt::format("invalid proof_kind: {}", kind)};
 }
 
-std::uint64_t count(std::int64_t value) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, value));
-}
-
 void fill(v1::AwaitProofResponse& out, const engine::Answer& answer) {
   switch (answer.status) {
     case engine::AnswerStatus::kCompleted:
@@ -90,11 +86,11 @@ void fill(v1::AwaitProofResponse& out, const engine::Answer& answer) {
       break;
   }
   if (answer.error) out.set_error_message(answer.error->message);
-  out.set_queue_wait_ms(count(answer.timings.queue_wait_ms));
-  out.set_srs_load_ms(count(answer.timings.key_load_ms));
-  out.set_synthesis_ms(count(answer.timings.synthesis_ms));
-  out.set_gpu_compute_ms(count(answer.timings.prove_ms));
-  out.set_total_ms(count(answer.timings.total_ms));
+  out.set_queue_wait_ms(wire_count(answer.timings.queue_wait_ms));
+  out.set_srs_load_ms(wire_count(answer.timings.key_load_ms));
+  out.set_synthesis_ms(wire_count(answer.timings.synthesis_ms));
+  out.set_gpu_compute_ms(wire_count(answer.timings.prove_ms));
+  out.set_total_ms(wire_count(answer.timings.total_ms));
 }
 
 constexpr AnswerForm<v1::AwaitProofResponse> kAnswerForm = {
@@ -141,25 +137,15 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
                       v1::AwaitProofResponse* response) override {
     const Admission admission = admit(*call, context_, Role::kSubmit, "AwaitProof");
     if (!admission.status.ok()) return finished(call, admission.status);
-    auto* reactor = new AnswerReactor(context_, *call, *response, kAnswerForm, false);
-    const std::string id = request->job_id();
-    reactor->time_out_after(request->timeout_ms(), id);
-    context_.submissions.post([this, reactor, id, pending = reactor->pending()] {
-      await_answer(context_, reactor, pending, id);
-    });
-    return reactor;
+    return await_call(context_, *call, *response, kAnswerForm, request->job_id(),
+                      request->timeout_ms());
   }
 
   Reactor* CancelProof(Call* call, const v1::CancelProofRequest* request,
                        v1::CancelProofResponse* response) override {
     const Admission admission = admit(*call, context_, Role::kSubmit, "CancelProof");
     if (!admission.status.ok()) return finished(call, admission.status);
-    const auto cancelled = context_.service.cancel(request->job_id());
-    // As Curio's daemon: an unknown job is no error, it does not run.
-    response->set_was_running(cancelled.value_or(false));
-    if (cancelled.value_or(false)) {
-      context_.log.info("cancel", {{"job", request->job_id()}, {"caller", admission.caller.name}});
-    }
+    response->set_was_running(cancel_job(context_, request->job_id(), admission.caller));
     return finished(call, grpc::Status::OK);
   }
 
@@ -179,7 +165,7 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
     }
     response->set_total_proofs_completed(status.completed);
     response->set_total_proofs_failed(status.failed);
-    response->set_uptime_seconds(count(status.uptime_us / 1'000'000));
+    response->set_uptime_seconds(wire_count(status.uptime_us / 1'000'000));
     response->set_pinned_memory_bytes(status.memory.pinned_leased_bytes);
     response->set_pinned_memory_limit_bytes(status.memory.pinned_limit_bytes);
     return finished(call, grpc::Status::OK);
@@ -203,7 +189,7 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
       const auto loaded = context_.service.preload(id);
       if (!loaded) return reactor->Finish(status_of(loaded.error()));
       response->set_already_loaded(loaded->already_loaded);
-      response->set_load_time_ms(count(loaded->load_ms));
+      response->set_load_time_ms(wire_count(loaded->load_ms));
       reactor->Finish(grpc::Status::OK);
     });
     return reactor;
@@ -225,12 +211,6 @@ class ProvingService final : public v1::ProvingEngine::CallbackService {
   }
 
  private:
-  static Reactor* finished(Call* call, const grpc::Status& status) {
-    Reactor* reactor = call->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
-  }
-
   static void fill_workers(v1::GetStatusResponse& out, const engine::ServiceStatus& status) {
     for (const engine::WorkerStatus& worker : status.workers) {
       if (worker.stage != "prove") continue;

@@ -1,6 +1,9 @@
 # The proving service: pipeline, residency, journal, and their tests.
 target_sources(cuzk_engine PRIVATE
-  circom_circuits.cc footprint.cc journal.cc pipeline.cc request.cc residency.cc service.cc service_status.cc telemetry.cc)
+  circom_circuits.cc circuit_ids.cc footprint.cc journal.cc
+  pipeline.cc pipeline_circuits.cc pipeline_stages.cc pipeline_status.cc
+  request.cc residency.cc
+  service.cc service_answers.cc service_report.cc service_requests.cc service_status.cc telemetry.cc)
 target_link_libraries(cuzk_engine PUBLIC cuzk::scheduler cuzk::msm cuzk::ntt cuzk::sqlite3)
 include(${CMAKE_CURRENT_LIST_DIR}/devices.cmake)
 cuzk_test(engine service_test SOURCES service_test.cc SYSTEM GTest::gmock)

@@ -86,10 +86,7 @@ class Monitoring(unittest.TestCase):
         shown = {re.sub(r"_(bucket|sum|count)$", "", n) if n not in FAMILIES else n for n in shown}
         # The counts of requests by result say it by kind; the limits of pinned memory are seldom set.
         elsewhere = {"cuzk_proofs_completed_total", "cuzk_draining", "cuzk_gpu_workers",
-                     "cuzk_memory_peak_reserved_bytes", "cuzk_pinned_limit_bytes", "cuzk_pinned_leased_bytes",
-                     # What single circuits of circom did: the status page shows it.
-                     "cuzk_circom_proofs_completed_total", "cuzk_circom_proofs_failed_total",
-                     "cuzk_circom_proof_seconds_total", "cuzk_circom_circuits"}
+                     "cuzk_memory_peak_reserved_bytes", "cuzk_pinned_limit_bytes", "cuzk_pinned_leased_bytes"}
         self.assertEqual(set(FAMILIES) - shown - elsewhere, set())
 
     def test_labels_that_queries_match_are_those_of_the_daemon(self):

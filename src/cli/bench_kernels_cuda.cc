@@ -209,7 +209,7 @@ class CudaKernels final : public KernelCard {
 }  // namespace
 
 Result<std::unique_ptr<KernelCard>> KernelCard::open(int device, Tasks& tasks) {
-  CUZK_TRY(auto card, gpu::Card::open({.device = device, .workers = 1}));
+  CUZK_TRY(auto card, gpu::Card::open(MemoryBudget::process(), {.device = device, .workers = 1}));
   const auto attribute = [&](cudaDeviceAttr which) -> Result<double> {
     int value = 0;
     CUZK_TRY_VOID(gpu::check_cuda(cudaDeviceGetAttribute(&value, which, device), "attribute"));

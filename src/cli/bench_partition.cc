@@ -120,9 +120,9 @@ auto timed(const char* what, F&& f) {
 }
 
 Status open_card(Bench& b) {
-  CUZK_TRY(b.card, gpu::Card::open({.device = b.options.device,
-                                    .vram_budget = b.options.vram_budget,
-                                    .workers = b.options.workers}));
+  CUZK_TRY(b.card, gpu::Card::open(b.memory, {.device = b.options.device,
+                                              .vram_budget = b.options.vram_budget,
+                                              .workers = b.options.workers}));
   const gpu::DeviceInfo& info = b.card->info();
   std::printf("%s, %d multiprocessors, arena of %.2f GiB, %d host threads\n", info.name.c_str(),
               info.multiprocessors, static_cast<double>(b.card->arena().total_bytes()) / (1 << 30),

@@ -46,7 +46,7 @@ Result<engine::CircomReply> prove_on(const ProveCircomOptions& o,
                                      const engine::CircomProver& prover,
                                      const format::InputBytes& wtns,
                                      engine::CircomProveOptions options, Session& session) {
-  CUZK_TRY(const auto opened, open_devices(session.context(), o.device, o.common.quiet));
+  CUZK_TRY(const auto opened, open_devices(session.context(), o.device, 1, o.common.quiet));
   options.on_timing = [&](const groth16::PartitionTiming& t) {
     if (!o.common.quiet) std::fprintf(stderr, "%s\n", t.line().c_str());
   };

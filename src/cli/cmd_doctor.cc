@@ -49,8 +49,9 @@ std::string self_test_of(const gpu::DeviceInfo& device) {
   Tasks tasks;
   Timeline timeline;
   const auto start = std::chrono::steady_clock::now();
-  auto card = gpu::Card::open({.device = device.index, .vram_budget = kArena, .workers = 1});
   const groth16::Context context{tasks, MemoryBudget::process(), timeline};
+  auto card = gpu::Card::open(context.memory,
+                              {.device = device.index, .vram_budget = kArena, .workers = 1});
   const Status status = card ? groth16::self_test(context, **card) : fail(card.error());
   if (!status) return "FAILED: " + status.error().message;
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -35,8 +35,10 @@ void tell_of_device(bool quiet, const std::string& what) {
 }
 
 Result<engine::OpenedCards> open_devices(const engine::Context& context,
-                                         const DeviceOptions& options, bool quiet) {
-  CUZK_TRY(const engine::CardsOptions wanted, options.cards_options());
+                                         const DeviceOptions& options, std::size_t at_most,
+                                         bool quiet) {
+  CUZK_TRY(engine::CardsOptions wanted, options.cards_options());
+  if (wanted.choice.kind == engine::DeviceChoice::Kind::kAuto) wanted.at_most = at_most;
   CUZK_TRY(auto opened, engine::open_cards(context, wanted));
   for (const std::string& note : opened.notes) tell_of_device(quiet, note);
   if (opened.cards.empty()) tell_of_device(quiet, "proving on the CPU");

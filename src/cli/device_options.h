@@ -20,10 +20,11 @@ struct DeviceOptions {
   bool cpu_fallback() const { return device == "auto"; }
 };
 
-// The cards that were asked for; empty for the CPU. Tells on standard error, unless quiet, which
-// device was taken and why.
+// The cards that were asked for, no more than `at_most` when nothing was; empty for the CPU. Tells
+// on standard error, unless quiet, which device was taken and why.
 Result<engine::OpenedCards> open_devices(const engine::Context& context,
-                                         const DeviceOptions& options, bool quiet);
+                                         const DeviceOptions& options, std::size_t at_most,
+                                         bool quiet);
 void tell_of_device(bool quiet, const std::string& what);
 
 }  // namespace cuzk::cli

@@ -105,7 +105,8 @@ Result<engine::ProofReply> prove(const ParsedRequest& request, const ProveOption
                                  engine::CircuitStore& circuits, Session& session,
                                  std::vector<std::string>& devices) {
   const bool quiet = options.common.quiet;
-  CUZK_TRY(auto opened, open_devices(session.context(), options.device, quiet));
+  CUZK_TRY(auto opened,
+           open_devices(session.context(), options.device, request.job.partitions(), quiet));
   for (const auto& card : opened.cards) devices.push_back(card->name());
   if (devices.empty()) devices.push_back("cpu");
   engine::JobDevices on;

@@ -47,7 +47,9 @@ struct Config {
   std::int64_t gpu_threads = 0;
   std::int64_t gpu_workers_per_device = 2;
   std::optional<std::size_t> vram_budget_bytes;  // of each GPU; absent: what is free, less a margin
-  std::string cpu_use = "auto";                  // auto, always, never
+  // Of these, for CRITICAL proofs alone; absent: a sixteenth, at most 1 GiB.
+  std::optional<std::size_t> vram_critical_reserve_bytes;
+  std::string cpu_use = "auto";  // auto, always, never
   std::int64_t cpu_workers = 1;
   std::int64_t quarantine_after = 3;
 

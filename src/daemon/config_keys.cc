@@ -266,6 +266,9 @@ void add_engine_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(auto_size_key("gpus.vram_budget", &Config::vram_budget_bytes,
                                "memory of each GPU that is used: a size, or auto for what is free "
                                "there at start (ours)"));
+  keys.push_back(auto_size_key("gpus.vram_critical_reserve", &Config::vram_critical_reserve_bytes,
+                               "of these, for CRITICAL proofs alone: a size, 0 for none, or auto "
+                               "for a sixteenth, at most 1 GiB (ours)"));
   keys.push_back(
       text_key("cpu.use", &Config::cpu_use,
                "auto: the CPU proves where there is no GPU, and what no GPU can; always: "

@@ -8,6 +8,13 @@
 
 namespace cuzk::engine {
 
+namespace {
+
+// How long a waiter sleeps before it asks whether it was stopped.
+constexpr std::chrono::milliseconds kNap{50};
+
+}  // namespace
+
 CardKeys::Use::~Use() {
   content_.reset();  // whoever waits finds it gone, not going
   if (keys_) keys_->release(name_, lease_bytes_);
@@ -85,10 +92,11 @@ Status CardKeys::wait_for_others(Lock& lock, Tasks& tasks, const Wanted& wanted)
                 "device arena of {} bytes: {} wants {} bytes, and {} for a proof",
                 arena_.total_bytes(), wanted.name, wanted.lasting_bytes, wanted.lease_bytes);
   }
-  const std::size_t before = leases_.size();
-  while (leases_.size() >= before) {
+  // Who is more urgent goes first meanwhile.
+  const std::uint64_t before = uses_ended_;
+  while (uses_ended_ == before) {
     // The stop token has no other way to wake us.
-    changed_.wait_for(lock, std::chrono::milliseconds(50));
+    changed_.wait_for(lock, kNap);
     if (tasks.stop_requested()) {
       return fail(ErrorCode::kCancelled, "stopped while waiting for room on a device");
     }
@@ -96,33 +104,52 @@ Status CardKeys::wait_for_others(Lock& lock, Tasks& tasks, const Wanted& wanted)
   return {};
 }
 
+// Until it is first, nobody else fits something in, and what it wants fits.
+Result<CardKeys::Use> CardKeys::grant_in_turn(Lock& lock, Tasks& tasks, const Wanted& wanted,
+                                              const Waiter& me, const Loader& load) {
+  for (;;) {
+    if (&waiters_.front() != &me || fitting_) {
+      if (tasks.stop_requested()) {
+        return fail(ErrorCode::kCancelled, "stopped while waiting for room on a device");
+      }
+      changed_.wait_for(lock, kNap);
+      continue;
+    }
+    fitting_ = true;
+    const auto fits = fit(lock, wanted, load);
+    fitting_ = false;
+    changed_.notify_all();
+    if (!fits) return fail(fits.error());
+    if (*fits) break;
+    CUZK_TRY_VOID(wait_for_others(lock, tasks, wanted));
+  }
+  Entry* entry = find(wanted.name);
+  CUZK_CHECK(entry != nullptr);
+  ++entry->held.uses;
+  entry->last_use = ++use_counter_;
+  Use out;
+  out.keys_ = this;
+  out.name_ = wanted.name;
+  out.content_ = entry->content;
+  out.lease_bytes_ = wanted.lease_bytes;
+  leases_.insert(out.lease_bytes_);
+  return out;
+}
+
 Result<CardKeys::Use> CardKeys::use(Tasks& tasks, const Wanted& wanted, std::size_t larger_lease,
                                     std::size_t larger_room, const Loader& load) {
   Lock lock(mutex_);
-  const std::uint64_t ticket = next_ticket_++;
-  changed_.wait(lock, [&] { return serving_ == ticket; });
-  const auto granted = [&]() -> Result<Use> {
-    for (;;) {
-      CUZK_TRY(const bool fits, fit(lock, wanted, load));
-      if (fits) break;
-      CUZK_TRY_VOID(wait_for_others(lock, tasks, wanted));
-    }
-    Entry* entry = find(wanted.name);
-    CUZK_CHECK(entry != nullptr);
-    ++entry->held.uses;
-    entry->last_use = ++use_counter_;
-    Use out;
-    out.keys_ = this;
-    out.name_ = wanted.name;
-    out.content_ = entry->content;
-    const std::size_t room = arena_.room_bytes();
-    const bool larger = larger_lease > wanted.lease_bytes && room >= larger_room;
-    out.lease_bytes_ = larger ? larger_lease : wanted.lease_bytes;
-    leases_.insert(out.lease_bytes_);
-    return out;
-  };
-  auto out = granted();
-  ++serving_;
+  const auto behind = wanted.urgency == gpu::Urgency::kCritical
+                          ? std::ranges::find(waiters_, gpu::Urgency::kNormal, &Waiter::urgency)
+                          : waiters_.end();
+  const auto me = waiters_.insert(behind, {wanted.urgency});
+  auto out = grant_in_turn(lock, tasks, wanted, *me, load);
+  if (out && larger_lease > wanted.lease_bytes && arena_.room_bytes() >= larger_room) {
+    leases_.erase(leases_.find(out->lease_bytes_));
+    out->lease_bytes_ = larger_lease;
+    leases_.insert(larger_lease);
+  }
+  waiters_.erase(me);
   changed_.notify_all();
   // A use that dies takes the lock.
   lock.unlock();
@@ -134,6 +161,7 @@ void CardKeys::release(const std::string& name, std::size_t lease_bytes) {
   Entry* entry = find(name);
   CUZK_CHECK(entry != nullptr && entry->held.uses > 0);
   --entry->held.uses;
+  ++uses_ended_;
   leases_.erase(leases_.find(lease_bytes));
   changed_.notify_all();
 }

@@ -5,8 +5,8 @@
 // Rule:    whoever may use something is sure of its lease: the largest part of the arena without
 //          lasting leases is at least the largest lease among all uses. A use that this would not
 //          hold for waits until others end.
-// Order:   uses are granted in the order in which they were asked for, so that nobody waits for
-//          ever; who waits, waits only for uses to end, which need nothing from here.
+// Order:   uses are granted in the order in which they were asked for, critical ones before the
+//          rest; who waits, waits only for uses to end, which need nothing from here.
 // Threads: may be shared; outlives its uses.
 
 #include <condition_variable>
@@ -21,6 +21,7 @@
 
 #include "base/tasks.h"
 #include "gpu/arena.h"
+#include "gpu/gate.h"
 
 namespace cuzk::engine {
 
@@ -35,6 +36,7 @@ class CardKeys {
     std::size_t lasting_bytes = 0;  // that loading takes of the arena
     std::size_t lease_bytes = 0;    // that a proof takes beside it, at least
     std::string note = {};          // for status: "resident", "streamed"
+    gpu::Urgency urgency = gpu::Urgency::kNormal;
   };
   // Called without locks, by one thread at a time.
   using Loader = std::function<Result<std::shared_ptr<void>>()>;
@@ -88,7 +90,12 @@ class CardKeys {
     std::uint64_t last_use = 0;
   };
   using Lock = std::unique_lock<std::mutex>;
+  struct Waiter {
+    gpu::Urgency urgency;
+  };
 
+  Result<Use> grant_in_turn(Lock& lock, Tasks& tasks, const Wanted& wanted, const Waiter& me,
+                            const Loader& load);
   Entry* find(const std::string& name);
   bool evict_one(Lock& lock, const std::string& except);
   bool others_in_use() const { return !leases_.empty(); }
@@ -103,9 +110,10 @@ class CardKeys {
   std::condition_variable changed_;
   std::list<Entry> entries_;
   std::multiset<std::size_t> leases_;  // of all uses
-  std::uint64_t next_ticket_ = 0;
-  std::uint64_t serving_ = 0;
+  std::list<Waiter> waiters_;          // critical ones first, each kind as it came
+  bool fitting_ = false;               // somebody makes room or loads
   std::uint64_t use_counter_ = 0;
+  std::uint64_t uses_ended_ = 0;
   std::uint64_t loads_ = 0;
   std::uint64_t evictions_ = 0;
 };

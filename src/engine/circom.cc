@@ -169,7 +169,7 @@ class ProverOf final : public CircomProver::Impl {
     Status start(const groth16::Blinding<Curve>& blinding) {
       groth16::Backend<Curve>* backend = nullptr;
       if (options_.device) {
-        CUZK_TRY(on_card_, prover_.use_card(context_, options_.device, options_.on_timing));
+        CUZK_TRY(on_card_, prover_.use_card(context_, options_));
         backend = &on_card_->backend();
       } else {
         backend_ = groth16::make_cpu_backend<Curve>();
@@ -207,14 +207,14 @@ class ProverOf final : public CircomProver::Impl {
   std::string card_id() const {
     return fmt::format("{} at {}", name_, static_cast<const void*>(&key_));
   }
-  Result<std::unique_ptr<CardBackend<Curve>>> use_card(
-      const Context& context, const std::shared_ptr<CudaDevice>& card,
-      const std::function<void(const groth16::PartitionTiming&)>& on_timing) const {
+  Result<std::unique_ptr<CardBackend<Curve>>> use_card(const Context& context,
+                                                       const CircomProveOptions& options) const {
+    const std::shared_ptr<CudaDevice>& card = options.device;
     {
       const std::lock_guard lock(cards_mutex_);
       if (std::ranges::find(cards_, card) == cards_.end()) cards_.push_back(card);
     }
-    return card->use<Curve>(context, card_id(), key_, on_timing);
+    return card->use<Curve>(context, card_id(), key_, options.on_timing, options.urgency);
   }
 
   static Status load_queries(const Context& context, groth16::CosetProvingKey<Curve>& key) {

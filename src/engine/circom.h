@@ -56,6 +56,7 @@ struct CircomProveOptions {
   // goes. `on_timing` is called by finish().
   std::shared_ptr<CudaDevice> device;
   std::function<void(const groth16::PartitionTiming&)> on_timing;
+  gpu::Urgency urgency = gpu::Urgency::kNormal;  // on a card
   // Fixed blinding as canonical decimals, for comparison with snarkjs. Such a proof hides nothing.
   struct InsecureBlinding {
     std::string r, s;

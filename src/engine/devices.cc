@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <limits>
 
 #include "format/bellman_key.h"
 #include "ntt/ntt_cuda.h"
@@ -10,9 +11,6 @@
 namespace cuzk::engine {
 
 namespace {
-
-constexpr std::size_t kLargestChunk = std::size_t{1} << 23;
-constexpr std::size_t kSmallestChunk = std::size_t{1} << 16;
 
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -27,16 +25,12 @@ Result<CardNeeds> needs_of(const CompactR1cs<typename Curve::Fr>& r1cs, const De
   out.key_bytes = groth16::DeviceKey<Curve>::bytes(counts);
   groth16::CudaLease lease;
   lease.coset_domain_log2 = coset_log2;
-  CUZK_TRY(out.frugal_bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
+  CUZK_TRY(out.resident, groth16::cuda_ways<Curve>(r1cs, density, lease));
   lease.memory = groth16::CudaMemory::kRoomy;
   CUZK_TRY(out.roomy_bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
   lease.memory = groth16::CudaMemory::kFrugal;
   lease.is_streamed = true;
-  for (std::size_t chunk = kLargestChunk; chunk >= kSmallestChunk; chunk /= 2) {
-    lease.stream_chunk = chunk;
-    CUZK_TRY(const std::size_t bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
-    out.streamed.push_back({chunk, bytes});
-  }
+  CUZK_TRY(out.streamed, groth16::cuda_ways<Curve>(r1cs, density, lease));
   return out;
 }
 
@@ -104,6 +98,17 @@ Result<int> parse_ordinal(std::string_view text, std::string_view whole) {
               "device '{}': write auto, cpu, cuda, or cards such as cuda:0,cuda:1", whole);
 }
 
+std::size_t default_critical_reserve(std::size_t card_bytes) {
+  return std::min(card_bytes / 16, std::size_t{1} << 30);
+}
+
+std::size_t card_bytes(int ordinal) {
+  for (const gpu::DeviceInfo& d : gpu::list_devices()) {
+    if (d.index == ordinal) return d.memory_bytes;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<DeviceChoice> parse_device_choice(std::string_view text) {
@@ -129,17 +134,21 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
 
 Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes,
                                   std::string_view circuit) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  const auto first_that_fits = [&](const std::vector<groth16::CudaWay>& ways, std::size_t lasting) {
+    for (const groth16::CudaWay& way : ways) {
+      least = std::min(least, lasting + way.lease_bytes);
+      if (lasting + way.lease_bytes <= arena_bytes) return &way;
+    }
+    return static_cast<const groth16::CudaWay*>(nullptr);
+  };
   const std::size_t resident = needs.circuit_bytes + needs.key_bytes;
-  if (resident + needs.frugal_bytes <= arena_bytes) {
-    return CardPlan{false, resident, needs.frugal_bytes, needs.roomy_bytes, 0};
+  if (const auto* way = first_that_fits(needs.resident, resident)) {
+    return CardPlan{false, resident, *way, needs.roomy_bytes};
   }
-  for (const auto& streamed : needs.streamed) {
-    if (needs.circuit_bytes + streamed.lease_bytes > arena_bytes) continue;
-    return CardPlan{true, needs.circuit_bytes, streamed.lease_bytes, 0, streamed.chunk};
+  if (const auto* way = first_that_fits(needs.streamed, needs.circuit_bytes)) {
+    return CardPlan{true, needs.circuit_bytes, *way, 0};
   }
-  const std::size_t least =
-      needs.circuit_bytes + (needs.streamed.empty() ? needs.key_bytes + needs.frugal_bytes
-                                                    : needs.streamed.back().lease_bytes);
   return fail(ErrorCode::kOutOfBudget,
               "{} needs {:.2f} GiB of a card's memory, its arena has {:.2f} GiB", circuit,
               gib(least), gib(arena_bytes));
@@ -155,24 +164,34 @@ struct CudaDevice::Content {
   groth16::KeyBases<Curve> bases;
 };
 
-CudaDevice::CudaDevice(std::unique_ptr<gpu::Card> card)
+CudaDevice::CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes)
     : card_(std::move(card)),
+      pinned_bytes_(pinned_bytes),
       name_(fmt::format("cuda:{}", card_->info().index)),
       keys_(card_->arena()) {}
 
 Result<std::shared_ptr<CudaDevice>> CudaDevice::open(const Context& context, int ordinal,
                                                      const CardsOptions& options) {
   const auto span = context.timeline.span("open_device", context.lane);
-  CUZK_TRY(auto card, gpu::Card::open({.device = ordinal,
-                                       .vram_budget = options.vram_budget,
-                                       .workers = options.workers}));
+  gpu::CardOptions wanted;
+  wanted.device = ordinal;
+  wanted.vram_budget = options.vram_budget;
+  wanted.workers = options.workers;
+  wanted.critical_reserve = options.critical_reserve.value_or(
+      default_critical_reserve(options.vram_budget ? options.vram_budget : card_bytes(ordinal)));
+  CUZK_TRY(auto card, gpu::Card::open(context.memory, wanted));
   CUZK_TRY_VOID(groth16::self_test(context, *card));
-  return std::shared_ptr<CudaDevice>(new CudaDevice(std::move(card)));
+  return std::shared_ptr<CudaDevice>(
+      new CudaDevice(std::move(card), gpu::Card::pinned_bytes(wanted)));
 }
 
 std::string CudaDevice::description() const {
-  return fmt::format("{}, arena of {:.1f} GiB, {} worker{}", card_->info().name, gib(arena_bytes()),
-                     workers(), workers() == 1 ? "" : "s");
+  std::string out = fmt::format("{}, arena of {:.1f} GiB, {} worker{}", card_->info().name,
+                                gib(arena_bytes()), workers(), workers() == 1 ? "" : "s");
+  if (reserve_bytes()) {
+    out += fmt::format(", {:.1f} GiB more for critical work", gib(reserve_bytes()));
+  }
+  return out;
 }
 
 CardStatus CudaDevice::status() const {
@@ -182,6 +201,7 @@ CardStatus CudaDevice::status() const {
   if (const Status usable = card_->check_usable(); !usable) out.fenced = usable.error().message;
   const gpu::Arena& arena = card_->arena();
   out.arena_bytes = arena.total_bytes();
+  out.reserve_bytes = reserve_bytes();
   out.lasting_bytes = arena.lasting_bytes();
   out.free_bytes = arena.free_bytes();
   out.peak_bytes = arena.peak_bytes();
@@ -247,8 +267,10 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::backend_of(const Context
                                                                    OnPartitionTiming on_timing) {
   CUZK_TRY_VOID(card_->check_usable());
   CUZK_TRY_VOID(card_->use());
-  auto used = keys_.use(context.tasks, wanted, plan.roomy_lease_bytes,
-                        plan.roomy_lease_bytes * workers(), [&]() -> Result<std::shared_ptr<void>> {
+  // What is in the reserve stays as small as it was planned.
+  const std::size_t larger = wanted.lease_bytes ? plan.roomy_lease_bytes : 0;
+  auto used = keys_.use(context.tasks, wanted, larger, larger * workers(),
+                        [&]() -> Result<std::shared_ptr<void>> {
                           const auto span = context.timeline.span("load_device_key", context.lane);
                           return load();
                         });
@@ -257,19 +279,36 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::backend_of(const Context
     return fail(used.error());
   }
   const auto& content = *static_cast<const Content<Curve>*>(used->content());
-  const bool roomy = used->lease_bytes() > plan.lease_bytes;
-  CUZK_TRY(auto backend,
-           groth16::make_cuda_backend<Curve>(
-               *card_, *content.circuit, content.bases,
-               {.memory = roomy ? groth16::CudaMemory::kRoomy : groth16::CudaMemory::kFrugal,
-                .stream_chunk = plan.stream_chunk,
-                .on_timing = std::move(on_timing)}));
+  const bool roomy = used->lease_bytes() > plan.way.lease_bytes;
+  groth16::CudaBackendOptions how;
+  how.memory = roomy ? groth16::CudaMemory::kRoomy : groth16::CudaMemory::kFrugal;
+  how.stream_chunk = plan.way.stream_chunk;
+  how.pairs_per_batch = plan.way.pairs_per_batch;
+  how.additions = plan.way.additions;
+  if (roomy) {
+    how.pairs_per_batch = groth16::CudaWay().pairs_per_batch;
+    how.additions = MsmAdditions::kAuto;
+  }
+  how.urgency = wanted.urgency;
+  how.on_timing = std::move(on_timing);
+  CUZK_TRY(auto backend, groth16::make_cuda_backend<Curve>(*card_, *content.circuit, content.bases,
+                                                           std::move(how)));
   return std::make_unique<CardBackend<Curve>>(std::move(*used), std::move(backend));
+}
+
+// A critical partition that fits into the reserve needs no room in the arena.
+CardKeys::Wanted CudaDevice::wanted(const std::string& id, const CardPlan& plan,
+                                    gpu::Urgency urgency) const {
+  const bool reserved =
+      urgency == gpu::Urgency::kCritical && plan.way.lease_bytes <= reserve_bytes();
+  return {id, plan.lasting_bytes, reserved ? 0 : plan.way.lease_bytes,
+          plan.is_streamed ? "streamed" : "resident", urgency};
 }
 
 Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(const Context& context,
                                                                 const ParamsKey& key,
-                                                                OnPartitionTiming on_timing) {
+                                                                OnPartitionTiming on_timing,
+                                                                gpu::Urgency urgency) {
   CUZK_TRY(const CardPlan how, plan(key.id, key.r1cs, key.density));
   const bool in_memory = key.host && !key.host->h_query.empty();
   if (how.is_streamed && !in_memory) {
@@ -294,16 +333,16 @@ Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(const Context& c
     return std::shared_ptr<void>(std::move(out));
   };
   // Another object of the same circuit is another one to the backend.
-  const CardKeys::Wanted wanted{key.id, how.lasting_bytes, how.lease_bytes,
-                                how.is_streamed ? "streamed" : "resident"};
-  return backend_of<Bls12_381>(context, wanted, how, load, std::move(on_timing));
+  return backend_of<Bls12_381>(context, wanted(key.id, how, urgency), how, load,
+                               std::move(on_timing));
 }
 
 template <class Curve>
 Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::use(const Context& context,
                                                             const std::string& id,
                                                             const circom::Key<Curve>& key,
-                                                            OnPartitionTiming on_timing) {
+                                                            OnPartitionTiming on_timing,
+                                                            gpu::Urgency urgency) {
   using Fr = typename Curve::Fr;
   CUZK_TRY(const CardPlan how, plan(id, key));
   const std::size_t a_inputs = key.matrices.num_inputs, b_inputs = key.density->b_input.count;
@@ -322,9 +361,7 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::use(const Context& conte
     out->bases = how.is_streamed ? out->pinned->bases() : out->key->bases();
     return std::shared_ptr<void>(std::move(out));
   };
-  const CardKeys::Wanted wanted{id, how.lasting_bytes, how.lease_bytes,
-                                how.is_streamed ? "streamed" : "resident"};
-  return backend_of<Curve>(context, wanted, how, load, std::move(on_timing));
+  return backend_of<Curve>(context, wanted(id, how, urgency), how, load, std::move(on_timing));
 }
 
 void CudaDevice::forget(const std::string& id) {
@@ -336,44 +373,56 @@ void CudaDevice::forget(const std::string& id) {
 template Result<CardPlan> CudaDevice::plan(const std::string&, const circom::Key<Bls12_381>&) const;
 template Result<CardPlan> CudaDevice::plan(const std::string&, const circom::Key<Bn254>&) const;
 template Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(
-    const Context&, const std::string&, const circom::Key<Bls12_381>&, OnPartitionTiming);
-template Result<std::unique_ptr<CardBackend<Bn254>>> CudaDevice::use(const Context&,
-                                                                     const std::string&,
-                                                                     const circom::Key<Bn254>&,
-                                                                     OnPartitionTiming);
+    const Context&, const std::string&, const circom::Key<Bls12_381>&, OnPartitionTiming,
+    gpu::Urgency);
+template Result<std::unique_ptr<CardBackend<Bn254>>> CudaDevice::use(
+    const Context&, const std::string&, const circom::Key<Bn254>&, OnPartitionTiming, gpu::Urgency);
 
-Result<OpenedCards> open_cards(const Context& context, const CardsOptions& options) {
+Result<OpenedCards> open_cards_with(const OpenCard& open, const std::vector<int>& there,
+                                    std::string_view why_none, const CardsOptions& options) {
   using Kind = DeviceChoice::Kind;
   OpenedCards out;
   if (options.choice.kind == Kind::kCpu) return out;
-  std::vector<int> wanted = options.choice.cards;
+  const std::vector<int>& wanted = options.choice.cards.empty() ? there : options.choice.cards;
   if (wanted.empty()) {
-    for (const gpu::DeviceInfo& d : gpu::list_devices()) wanted.push_back(d.index);
-  }
-  if (wanted.empty()) {
-    const std::string why = gpu::no_device_reason();
     if (options.choice.kind == Kind::kAuto) {
-      out.notes.push_back(fmt::format("no CUDA card: {}", why));
+      out.notes.push_back(fmt::format("no CUDA card: {}", why_none));
       return out;
     }
     return fail(ErrorCode::kInvalidArgument, "a CUDA card was asked for, and there is none: {}",
-                why);
+                why_none);
   }
-  std::optional<Error> last;
+  std::optional<ErrorCode> last;
+  std::string reasons;
   for (const int ordinal : wanted) {
-    auto opened = CudaDevice::open(context, ordinal, options);
+    if (options.at_most && out.cards.size() == options.at_most) break;
+    auto opened = open(ordinal);
     if (opened) {
-      out.notes.push_back(fmt::format("{}: {}", (*opened)->name(), (*opened)->description()));
-      out.cards.push_back(std::move(*opened));
-    } else {
-      last = opened.error();
-      out.notes.push_back(fmt::format("cuda:{} is not used: {}", ordinal, last->message));
+      out.notes.push_back(fmt::format("cuda:{}: {}", ordinal, opened->description));
+      out.cards.push_back(std::move(opened->card));
+      continue;
     }
+    last = opened.error().code;
+    const std::string& why = opened.error().message;
+    out.notes.push_back(fmt::format("cuda:{} is not used: {}", ordinal, why));
+    reasons += fmt::format("{}cuda:{}: {}", reasons.empty() ? "" : "; ", ordinal, why);
   }
   if (out.cards.empty() && options.choice.kind == Kind::kCuda) {
-    return fail(last->code, "no CUDA card can be used: cuda:{}: {}", wanted.back(), last->message);
+    return fail(*last, "no CUDA card can be used: {}", reasons);
   }
   return out;
+}
+
+Result<OpenedCards> open_cards(const Context& context, const CardsOptions& options) {
+  if (options.choice.kind == DeviceChoice::Kind::kCpu) return OpenedCards();
+  std::vector<int> there;
+  for (const gpu::DeviceInfo& d : gpu::list_devices()) there.push_back(d.index);
+  const auto open = [&](int ordinal) -> Result<OpenedCard> {
+    CUZK_TRY(auto card, CudaDevice::open(context, ordinal, options));
+    std::string description = card->description();
+    return OpenedCard{std::move(card), std::move(description)};
+  };
+  return open_cards_with(open, there, gpu::no_device_reason(), options);
 }
 
 }  // namespace cuzk::engine

@@ -50,32 +50,29 @@ struct CardsOptions {
   DeviceChoice choice = {};
   std::size_t vram_budget = 0;  // of each card; 0: what is free, less a margin
   unsigned workers = 2;         // partitions on a card at once
+  // Of a card's memory, for critical work alone; absent: a sixteenth, at most 1 GiB.
+  std::optional<std::size_t> critical_reserve = 0;
+  std::size_t at_most = 0;  // cards that are opened; 0: all
 };
 
 // How a circuit is proved on a card.
 struct CardPlan {
   bool is_streamed = false;
   std::size_t lasting_bytes = 0;      // circuit, twiddles, and the key unless it is streamed
-  std::size_t lease_bytes = 0;        // of a partition, frugal
-  std::size_t roomy_lease_bytes = 0;  // the same with room; 0: not for streamed keys
-  std::size_t stream_chunk = 0;
+  groth16::CudaWay way = {};          // of a frugal partition, with its lease
+  std::size_t roomy_lease_bytes = 0;  // the same with room; 0: never
 };
 
 // Sizes, before anything exists.
 struct CardNeeds {
   std::size_t circuit_bytes = 0;  // with twiddles
   std::size_t key_bytes = 0;
-  std::size_t frugal_bytes = 0;
   std::size_t roomy_bytes = 0;
-  // Of streamed partitions, by chunk, the largest first.
-  struct Streamed {
-    std::size_t chunk = 0;
-    std::size_t lease_bytes = 0;
-  };
-  std::vector<Streamed> streamed;
+  // Of partitions, the quickest first.
+  std::vector<groth16::CudaWay> resident, streamed;
 };
 // Resident when the key fits beside one partition: that is faster than streaming with several at
-// once (docs/performance-gpu.md); else streamed with the largest chunk that fits.
+// once (docs/performance-gpu.md); else streamed. Of each the quickest way that fits.
 // Errors: kOutOfBudget with the least that is needed.
 Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes,
                                   std::string_view circuit);
@@ -111,6 +108,7 @@ struct CardStatus {
   std::string description;  // "NVIDIA H200"
   std::string fenced;       // why it is not used any more; empty: it is
   std::size_t arena_bytes = 0;
+  std::size_t reserve_bytes = 0;  // beside it, for critical work
   std::size_t lasting_bytes = 0;
   std::size_t free_bytes = 0;
   std::size_t peak_bytes = 0;
@@ -131,6 +129,8 @@ class CudaDevice {
   std::string description() const;  // "NVIDIA H200, arena of 130.1 GiB, 2 workers"
   unsigned workers() const { return card_->workers(); }
   std::size_t arena_bytes() const { return card_->arena().total_bytes(); }
+  std::size_t reserve_bytes() const { return card_->reserve().total_bytes(); }
+  std::size_t pinned_bytes() const { return pinned_bytes_; }
   gpu::Card& card() { return *card_; }
   // kDeviceLost once it is fenced.
   Status check_usable() const { return card_->check_usable(); }
@@ -144,21 +144,23 @@ class CudaDevice {
   // An upper bound of it from the sizes that a .zkey's header tells.
   Result<CardPlan> plan(const format::ZkeyHeader& key, std::string_view name) const;
 
-  // Waits for room, loads what is missing (span load_device_key).
+  // Waits for room, loads what is missing (span load_device_key). Critical work is next.
   // Errors: kOutOfBudget; kDeviceLost; kCancelled; those of the file. kInvalidArgument for a key
   // that must be streamed and is not in memory.
   Result<std::unique_ptr<CardBackend<Bls12_381>>> use(const Context& context, const ParamsKey& key,
-                                                      OnPartitionTiming on_timing = {});
+                                                      OnPartitionTiming on_timing = {},
+                                                      gpu::Urgency urgency = gpu::Urgency::kNormal);
   // `key` outlives the device, or is forgotten before it goes.
   template <class Curve>
   Result<std::unique_ptr<CardBackend<Curve>>> use(const Context& context, const std::string& id,
                                                   const circom::Key<Curve>& key,
-                                                  OnPartitionTiming on_timing = {});
+                                                  OnPartitionTiming on_timing = {},
+                                                  gpu::Urgency urgency = gpu::Urgency::kNormal);
   // Drops circuit and key from the card, unless they are in use.
   void forget(const std::string& id);
 
  private:
-  explicit CudaDevice(std::unique_ptr<gpu::Card> card);
+  CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes);
 
   template <class Curve>
   struct Content;
@@ -178,8 +180,10 @@ class CudaDevice {
                                                          const CardPlan& plan,
                                                          const CardKeys::Loader& load,
                                                          OnPartitionTiming on_timing);
+  CardKeys::Wanted wanted(const std::string& id, const CardPlan& plan, gpu::Urgency urgency) const;
 
   std::unique_ptr<gpu::Card> card_;
+  std::size_t pinned_bytes_;
   std::string name_;
   // The loader runs in one thread at a time.
   std::tuple<Twiddles<bls12_381::Fr>, Twiddles<bn254::Fr>> twiddles_;
@@ -193,7 +197,17 @@ struct OpenedCards {
   // What to tell: which card was taken, which was not, and why.
   std::vector<std::string> notes;
 };
-// Errors: only where cards were asked for by name or by kind, and none is left.
+// Errors: only where cards were asked for by name or by kind, and none is left: each with its
+// reason.
 Result<OpenedCards> open_cards(const Context& context, const CardsOptions& options);
+
+// The same with what opens a card, and with the cards there are; `why_none` where there is none.
+struct OpenedCard {
+  std::shared_ptr<CudaDevice> card;
+  std::string description;
+};
+using OpenCard = std::function<Result<OpenedCard>(int ordinal)>;
+Result<OpenedCards> open_cards_with(const OpenCard& open, const std::vector<int>& there,
+                                    std::string_view why_none, const CardsOptions& options);
 
 }  // namespace cuzk::engine

@@ -43,8 +43,10 @@ class DevicesCuda : public ::testing::Test {
  protected:
   void SetUp() override {
     if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
-    static const std::shared_ptr<CudaDevice> opened = take(
-        CudaDevice::open(desk_.context, 0, {.vram_budget = std::size_t{3} << 30, .workers = 2}));
+    // It outlives the desk: what it pins is the process's.
+    static const std::shared_ptr<CudaDevice> opened =
+        take(CudaDevice::open({desk_.tasks, MemoryBudget::process(), desk_.timeline}, 0,
+                              {.vram_budget = std::size_t{3} << 30, .workers = 2}));
     device_ = opened;
   }
   void TearDown() override {
@@ -241,7 +243,7 @@ TEST_F(DevicesCuda, KeysMakeRoomForEachOther) {
   const auto cpu = groth16::make_cpu_backend<Bls12_381>();
   const auto plan = take(device_->plan(one.params().id, one.circuit.r1cs, one.circuit.density));
   gpu::Arena& arena = device_->card().arena();
-  const std::size_t rest = plan.lasting_bytes + plan.lasting_bytes / 2 + plan.lease_bytes;
+  const std::size_t rest = plan.lasting_bytes + plan.lasting_bytes / 2 + plan.way.lease_bytes;
   const auto filler =
       take(arena.lease("a smaller card", arena.total_bytes() - rest - 4096, gpu::Hold::kLasting));
   const std::uint64_t evictions = device_->status().key_evictions;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 namespace cuzk::engine {
@@ -62,26 +63,86 @@ TEST(OpenCards, WithoutACardAutoSaysWhyAndCudaFails) {
   EXPECT_TRUE(cpu->notes.empty());
 }
 
+TEST(OpenCards, ABadCardIsNamedAndTheOthersProve) {
+  const auto open = [](int ordinal) -> Result<OpenedCard> {
+    if (ordinal == 1) return fail(ErrorCode::kInternal, "its proof does not verify");
+    if (ordinal == 4) return fail(ErrorCode::kOutOfBudget, "it has 10 bytes");
+    return OpenedCard{nullptr, "a card"};
+  };
+  const std::vector<int> there = {0, 1, 2, 3, 4};
+  const auto all = open_cards_with(open, there, "", {});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->cards.size(), 3u);
+  EXPECT_EQ(all->notes,
+            (std::vector<std::string>{
+                "cuda:0: a card", "cuda:1 is not used: its proof does not verify", "cuda:2: a card",
+                "cuda:3: a card", "cuda:4 is not used: it has 10 bytes"}));
+  // No more than are wanted, and a bad one is none of them.
+  const auto two = open_cards_with(open, there, "", {.at_most = 2});
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->cards.size(), 2u);
+  EXPECT_EQ(two->notes.back(), "cuda:2: a card");
+  // Only bad ones: the CPU for auto, an error that names each where cards were asked for.
+  const auto none = open_cards_with(open, {1, 4}, "", {});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->cards.empty());
+  EXPECT_EQ(none->notes.size(), 2u);
+  const auto named = open_cards_with(open, there, "", {.choice = {Kind::kCuda, {4, 1}}});
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().code, ErrorCode::kInternal);
+  EXPECT_NE(named.error().message.find("cuda:4: it has 10 bytes; cuda:1: its proof"),
+            std::string::npos)
+      << named.error().message;
+  const auto beside = open_cards_with(open, there, "", {.choice = {Kind::kCuda, {1, 3}}});
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->cards.size(), 1u);
+}
+
+// Resident in two ways, streamed in four.
+CardNeeds made_up_needs() {
+  using groth16::CudaWay;
+  const auto way = [](std::size_t chunk, std::size_t pairs, std::size_t bytes, double cost) {
+    return CudaWay{chunk, pairs, MsmAdditions::kAuto, bytes, cost};
+  };
+  return {100,
+          4000,
+          1600,
+          {way(0, 1024, 1000, 1), way(0, 256, 800, 2)},
+          {way(8192, 1024, 900, 3), way(8192, 256, 700, 4), way(4096, 1024, 750, 5),
+           way(2048, 1024, 600, 6)}};
+}
+
 TEST(CardPlan, AKeyStaysOnTheCardIfItFitsBesideAPartition) {
-  const CardNeeds needs{100, 4000, 1000, 1600, {{8192, 900}, {4096, 700}, {2048, 600}}};
+  const CardNeeds needs = made_up_needs();
   const auto roomy = choose_card_plan(needs, 10000, "c");
   ASSERT_TRUE(roomy);
   EXPECT_FALSE(roomy->is_streamed);
   EXPECT_EQ(roomy->lasting_bytes, 4100u);
-  EXPECT_EQ(roomy->lease_bytes, 1000u);
+  EXPECT_EQ(roomy->way.lease_bytes, 1000u);
   EXPECT_EQ(roomy->roomy_lease_bytes, 1600u);
   EXPECT_FALSE(choose_card_plan(needs, 5100, "c")->is_streamed);
+  // In smaller batches, if need be.
+  const auto narrow = choose_card_plan(needs, 5099, "c");
+  ASSERT_TRUE(narrow);
+  EXPECT_FALSE(narrow->is_streamed);
+  EXPECT_EQ(narrow->way.pairs_per_batch, 256u);
+  EXPECT_EQ(narrow->way.lease_bytes, 800u);
 }
 
-TEST(CardPlan, ElseItIsStreamedInTheLargestChunksThatFit) {
-  const CardNeeds needs{100, 4000, 1000, 1600, {{8192, 900}, {4096, 700}, {2048, 600}}};
-  const auto large = choose_card_plan(needs, 5099, "c");
+TEST(CardPlan, ElseItIsStreamedInTheQuickestWayThatFits) {
+  const CardNeeds needs = made_up_needs();
+  const auto large = choose_card_plan(needs, 4899, "c");
   ASSERT_TRUE(large);
   EXPECT_TRUE(large->is_streamed);
-  EXPECT_EQ(large->stream_chunk, 8192u);
+  EXPECT_EQ(large->way.stream_chunk, 8192u);
+  EXPECT_EQ(large->way.pairs_per_batch, 1024u);
   EXPECT_EQ(large->lasting_bytes, 100u);
-  EXPECT_EQ(choose_card_plan(needs, 999, "c")->stream_chunk, 4096u);
-  EXPECT_EQ(choose_card_plan(needs, 700, "c")->stream_chunk, 2048u);
+  EXPECT_EQ(large->roomy_lease_bytes, 0u);
+  // A large chunk in small batches before a small chunk.
+  const auto batches = choose_card_plan(needs, 999, "c");
+  EXPECT_EQ(batches->way.stream_chunk, 8192u);
+  EXPECT_EQ(batches->way.pairs_per_batch, 256u);
+  EXPECT_EQ(choose_card_plan(needs, 799, "c")->way.stream_chunk, 2048u);
   const auto refused = choose_card_plan(needs, 699, "PoRep 2KiB");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
@@ -169,6 +230,38 @@ TEST_F(CardKeysTest, WhatIsInUseIsNeverDropped) {
   other.join();
   EXPECT_TRUE(got);
   EXPECT_EQ(names(), (std::vector<std::string>{"b"}));
+}
+
+TEST_F(CardKeysTest, CriticalUsesGoFirst) {
+  auto a = use("a", 60, 20);
+  ASSERT_TRUE(a);
+  std::mutex mutex;
+  std::vector<std::string> order;
+  const auto later = [&](const char* name, gpu::Urgency urgency, std::size_t lease_lines) {
+    return std::jthread([&, name, urgency, lease_lines] {
+      Tasks tasks(1);
+      const auto mine = keys_.use(
+          tasks, {name, 50 * kLine, lease_lines * kLine, "resident", urgency}, 0, 0, loader(50));
+      ASSERT_TRUE(mine) << mine.error().message;
+      const std::lock_guard lock(mutex);
+      order.push_back(name);
+    });
+  };
+  const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(80)); };
+  // The first one waits for `a` to end when the critical ones come.
+  auto b = later("b", gpu::Urgency::kNormal, 20);
+  pause();
+  auto c = later("c", gpu::Urgency::kCritical, 20);
+  pause();
+  auto d = later("d", gpu::Urgency::kCritical, 0);  // its lease is in the reserve
+  pause();
+  EXPECT_TRUE(order.empty());
+  {
+    CardKeys::Use last;
+    std::swap(last, *a);
+  }
+  for (std::jthread* t : {&b, &c, &d}) t->join();
+  EXPECT_EQ(order, (std::vector<std::string>{"c", "d", "b"}));
 }
 
 TEST_F(CardKeysTest, AWaiterCanBeStopped) {

@@ -35,7 +35,12 @@ Status refusal_error(const scheduler::Submission& submission, const scheduler::J
 std::vector<scheduler::DeviceSpec> device_specs(const std::vector<DeviceOptions>& devices) {
   std::vector<scheduler::DeviceSpec> out;
   for (const DeviceOptions& d : devices) {
-    out.push_back({d.fallback, d.device_bytes, d.card ? d.workers : 0});
+    scheduler::DeviceSpec spec{d.fallback, d.device_bytes, d.card ? d.workers : 0};
+    if (d.card && d.card->reserve_bytes()) {
+      spec.critical_bytes = d.card->reserve_bytes();
+      spec.critical_at_once = 1;
+    }
+    out.push_back(spec);
   }
   return out;
 }
@@ -70,7 +75,10 @@ Pipeline::Impl::Impl(const PipelineOptions& options_in, Residency& residency_in,
         [this](Worker& w, Lock& l) { return synthesis_step(w, l); });
   start("finish", options.finish_workers, [this](Worker& w, Lock& l) { return finish_step(w, l); });
   for (DeviceId d = 0; d < devices.size(); ++d) {
-    for (unsigned i = 0; i < devices[d].options.workers; ++i) {
+    // A card with a reserve has one place more, for critical work.
+    const auto& card = devices[d].options.card;
+    const unsigned more = card && card->reserve_bytes() ? 1 : 0;
+    for (unsigned i = 0; i < devices[d].options.workers + more; ++i) {
       start_worker("prove", devices[d].options.name, i, false,
                    [this, d](Worker& w, Lock& l) { return prove_step(w, l, d); });
     }

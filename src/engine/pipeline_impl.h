@@ -53,6 +53,7 @@ struct Attempt {
   std::unique_ptr<CardBackend<Bls12_381>> card;           // with what is on the card
   std::shared_ptr<const ProvingKey<Bls12_381>> host_key;  // that the circuit has not in memory
   groth16::PartitionTiming timing;                        // of a card
+  gpu::Urgency urgency = gpu::Urgency::kNormal;           // there
   std::optional<groth16::ProveInput<Bls12_381>> input;
   std::optional<groth16::PendingProof<Bls12_381>> pending;
   std::unique_ptr<CircomPending> circom;  // instead of both

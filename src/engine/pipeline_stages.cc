@@ -201,6 +201,7 @@ Status Pipeline::Impl::start_part(Attempt& attempt, const Part& part, DeviceRun&
     CircomProveOptions how;
     how.device = device.options.card;
     how.on_timing = [&attempt](const auto& timing) { attempt.timing = timing; };
+    how.urgency = attempt.urgency;
     CUZK_TRY(attempt.circom, part.resident_circom->prover.start(attempt.bench.context(),
                                                                 *part.circom_witness, how));
     attempt.on_card = how.device != nullptr;
@@ -214,8 +215,9 @@ Status Pipeline::Impl::start_part(Attempt& attempt, const Part& part, DeviceRun&
     const ParamsKey on_card{r.identifier,   r.circuit->r1cs, r.circuit->density,
                             r.files.params, &r.key,          part.resident};
     CUZK_TRY(attempt.card,
-             device.options.card->use(context, on_card,
-                                      [&attempt](const auto& timing) { attempt.timing = timing; }));
+             device.options.card->use(
+                 context, on_card, [&attempt](const auto& timing) { attempt.timing = timing; },
+                 attempt.urgency));
     backend = &attempt.card->backend();
     attempt.on_card = true;
   } else if (!device.options.make_backend) {
@@ -269,6 +271,7 @@ bool Pipeline::Impl::prove_step(Worker& worker, Lock& lock, DeviceId device_id) 
   auto attempt =
       std::make_unique<Attempt>(threads, job.stop.get_token(), memory, static_cast<int>(p));
   attempt->started_us = start;
+  if (task->critical) attempt->urgency = gpu::Urgency::kCritical;
   attempt->lane = worker.lane;
   const Status started = guarded([&]() -> Status { return start_part(*attempt, part, device); });
   const bool on_card = attempt->on_card;

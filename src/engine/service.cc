@@ -1,5 +1,6 @@
 #include "engine/service.h"
 
+#include "engine/devices.h"
 #include "engine/service_impl.h"
 
 namespace cuzk::engine {
@@ -111,6 +112,17 @@ void Service::Impl::preload_all(std::stop_token stop) {
 Service::Service(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Service::~Service() { stop_now(); }
 
+// The pinned buffers of the cards are there already.
+Status Service::Impl::reserve_for_cards() {
+  for (const DeviceOptions& device : options.devices) {
+    if (!device.card) continue;
+    CUZK_TRY(auto pinned, memory.reserve(fmt::format("pinned buffers of {}", device.name),
+                                         device.card->pinned_bytes()));
+    for_cards.push_back(std::move(pinned));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   CUZK_TRY_VOID(check_options(options));
   const std::size_t memory_bytes =
@@ -124,7 +136,8 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   s.check_files();
   // What is wrong with one stands among the problems.
   for (const CircomCircuitOptions& circuit : s.options.circom.circuits) (void)s.circom.add(circuit);
-  PipelineOptions pipeline = pipeline_options(s.options, memory_bytes);
+  CUZK_TRY_VOID(s.reserve_for_cards());
+  PipelineOptions pipeline = pipeline_options(s.options, memory_bytes - s.memory.used_bytes());
   if (s.journal) {
     // What was accepted before is taken up, however small the queue is now.
     if (const auto left = s.journal->unfinished()) pipeline.limits.queued_jobs += left->size();

@@ -74,6 +74,7 @@ class Service::Impl {
                    options.verify_parameters}),
         circom(options.circom.directory) {}
 
+  Status reserve_for_cards();
   void open_journal();
   void take_up();
   void check_files();
@@ -112,6 +113,7 @@ class Service::Impl {
 
   const ServiceOptions options;
   MemoryBudget memory;
+  std::vector<Reservation> for_cards;
   Telemetry telemetry;
   Residency residency;
   CircomCircuits circom;

@@ -2,6 +2,9 @@
 // A card in use: its arena, taken once; the gates to it; pinned buffers through which everything
 // goes up; and a slot (streams, events, pinned results) for each partition in flight.
 //
+// Critical work may have a part of the memory of its own (CardOptions::critical_reserve). With it
+// comes a slot beyond those of the workers, whose streams go before the others' on the card.
+//
 // From the moment a card is open nothing allocates, frees or asks the device for memory, and
 // nothing waits for the device as a whole.
 //
@@ -14,6 +17,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/memory.h"
 #include "base/tasks.h"
 #include "gpu/arena.h"
 #include "gpu/gate.h"
@@ -23,8 +27,11 @@ namespace cuzk::gpu {
 
 struct CardOptions {
   int device = 0;
-  // Bytes of the arena; 0 takes what is free at start, less a sixteenth and 512 MiB.
+  // Bytes of the arena and the reserve; 0 takes what is free at start, less a sixteenth and 512
+  // MiB.
   std::size_t vram_budget = 0;
+  // Of these, for critical work alone.
+  std::size_t critical_reserve = 0;
   // Partitions between start and finish at any time.
   unsigned workers = 2;
   std::size_t staging_chunk_bytes = std::size_t{16} << 20;
@@ -75,9 +82,10 @@ class Staging {
 // What one partition in flight uses beside its lease.
 struct Slot {
   static constexpr unsigned kMarks = 24;
-  static constexpr std::size_t kResultBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kResultBytes = std::size_t{1} << 20;
   static constexpr unsigned kHalves = 2;
   unsigned number = 0;
+  bool is_critical = false;  // kept for critical work
   Stream stream;
   Stream side;               // for what may run beside it
   Stream copies;             // for what is streamed
@@ -90,16 +98,21 @@ struct Slot {
 
 class Card {
  public:
-  // Chooses the device for the calling thread, too.
+  // Chooses the device for the calling thread, too. `memory`, which outlives the card, is what its
+  // pinned buffers are reserved in.
   // Errors: kInvalidArgument without CUDA or for a device that is not there; kOutOfBudget.
-  static Result<std::unique_ptr<Card>> open(const CardOptions& options);
+  static Result<std::unique_ptr<Card>> open(MemoryBudget& memory, const CardOptions& options);
+  // Host memory that is pinned for a card with these options.
+  static std::size_t pinned_bytes(const CardOptions& options);
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
   const DeviceInfo& info() const { return info_; }
-  unsigned workers() const { return static_cast<unsigned>(slots_.size()); }
+  unsigned workers() const { return workers_; }
   Arena& arena() { return *arena_; }
+  // Of critical work; empty without a reserve.
+  Arena& reserve() { return *reserve_; }
   Gate& gate() { return gate_; }
   Staging& staging() { return staging_; }
   // A ring of its own for keys and circuits, so that no partition waits for their loading.
@@ -109,7 +122,8 @@ class Card {
   // Makes this card's device the calling thread's.
   Status use() const { return use_device(info_.index); }
 
-  // A slot until the holder dies; waits while all are taken.
+  // A slot until the holder dies; waits while the workers have all of theirs. Critical work has
+  // those of the workers and its own.
   class HeldSlot {
    public:
     HeldSlot() = default;
@@ -131,7 +145,7 @@ class Card {
     Card* card_ = nullptr;
     Slot* slot_ = nullptr;
   };
-  HeldSlot take_slot();
+  HeldSlot take_slot(Urgency urgency = Urgency::kNormal);
 
   // After an error of the device: no partition is started on it any more.
   void fence(std::string_view why);
@@ -139,12 +153,16 @@ class Card {
   Status check_usable() const;
 
  private:
-  Card(DeviceInfo info, DeviceBuffer<std::byte> block, Staging staging, Staging load_staging,
-       Stream load_stream, std::vector<std::unique_ptr<Slot>> slots);
+  struct Parts;  // what open() makes
+  explicit Card(Parts parts);
+  Slot* free_slot_locked(Urgency urgency);
 
   const DeviceInfo info_;
+  const unsigned workers_;
+  Reservation pinned_;
   DeviceBuffer<std::byte> block_;
   std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Arena> reserve_;
   Gate gate_;
   Staging staging_;
   Staging load_staging_;

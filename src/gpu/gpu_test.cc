@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "base/random.h"
 #include "gpu/arena.h"
+#include "gpu/card.h"
 #include "gpu/gate.h"
 #include "gpu/memory_plan.h"
 #include "gpu/owners.h"
@@ -190,7 +192,7 @@ TEST(MemoryPlan, WhatEndsEarlyLeavesItsBytesToWhatComesLater) {
   EXPECT_EQ(plan.bytes_from(4), 0u);
 }
 
-TEST(Gate, LeasesAreGrantedInTheOrderOfTickets) {
+TEST(Gate, LeasesAreGrantedInTheOrderInWhichTheyWereAskedFor) {
   Block block(16);
   Arena arena(block.span());
   Gate gate(arena);
@@ -201,8 +203,8 @@ TEST(Gate, LeasesAreGrantedInTheOrderOfTickets) {
   ASSERT_TRUE(first);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
-      // Ticket t + 1: the first one is taken.
-      while (gate.tickets() != static_cast<std::uint64_t>(t) + 1) std::this_thread::yield();
+      // One after the other; the first one has its lease.
+      while (gate.asked() != static_cast<std::uint64_t>(t) + 1) std::this_thread::yield();
       // The whole arena: each waits for the one before.
       auto mine = gate.enter("mine", 16 * 256);
       ASSERT_TRUE(mine) << mine.error().message;
@@ -216,7 +218,7 @@ TEST(Gate, LeasesAreGrantedInTheOrderOfTickets) {
       turn.leave(nullptr);
     });
   }
-  while (gate.tickets() != 5) std::this_thread::yield();
+  while (gate.asked() != 5) std::this_thread::yield();
   EXPECT_EQ(gate.tenants(), 1u);
   first->reset();
   threads.clear();
@@ -262,6 +264,205 @@ TEST(Gate, WhatNobodyWillGiveBackIsRefusedAtOnce) {
   turn.leave(nullptr);
   // The tenant is known to give nothing back before it settles.
   EXPECT_FALSE(gate.enter("another", 512));
+}
+
+// A card's memory without a card: 16 lines for all, and 4 in reserve.
+class CriticalGate : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kLine = 256;
+  // Whoever holds it gives it back by dying; what it computes takes no time.
+  void compute_and_settle(Tenancy& tenancy) {
+    auto turn = gate_.compute_turn(tenancy);
+    tenancy.settle();
+    turn.leave(nullptr);
+  }
+  std::jthread later(const char* name, std::size_t lines, Urgency urgency) {
+    const std::size_t before = gate_.waiting();
+    std::jthread thread([this, name, lines, urgency] {
+      auto mine = gate_.enter(name, lines * kLine, urgency);
+      ASSERT_TRUE(mine) << mine.error().message;
+      {
+        const std::lock_guard lock(mutex_);
+        order_.push_back(name);
+      }
+      compute_and_settle(**mine);
+    });
+    while (gate_.waiting() == before) std::this_thread::yield();
+    return thread;
+  }
+  bool in_reserve(const Tenancy& t) const {
+    return t.lease().data() >= reserve_block_.memory[0].bytes &&
+           t.lease().data() < reserve_block_.memory[0].bytes + 4 * kLine;
+  }
+
+  Block block_{16};
+  Block reserve_block_{4};
+  Arena arena_{block_.span()};
+  Arena reserve_{reserve_block_.span()};
+  Gate gate_{arena_, &reserve_};
+  std::mutex mutex_;
+  std::vector<std::string> order_;
+};
+
+TEST_F(CriticalGate, TheReserveIsForCriticalWorkAlone) {
+  auto all = gate_.enter("all", 16 * kLine);
+  ASSERT_TRUE(all);
+  // Nobody else has a part of the reserve, even when it would be large enough.
+  auto normal = later("normal", 2, Urgency::kNormal);
+  auto critical = gate_.enter("critical", 3 * kLine, Urgency::kCritical);
+  ASSERT_TRUE(critical) << critical.error().message;
+  EXPECT_TRUE(in_reserve(**critical));
+  EXPECT_EQ((*critical)->urgency(), Urgency::kCritical);
+  EXPECT_TRUE(order_.empty());
+  EXPECT_EQ(gate_.waiting(), 1u);
+  critical->reset();
+  all->reset();
+  normal.join();
+  EXPECT_EQ(order_, (std::vector<std::string>{"normal"}));
+  EXPECT_EQ(reserve_.free_bytes(), 4 * kLine);
+  EXPECT_EQ(arena_.free_bytes(), 16 * kLine);
+}
+
+TEST_F(CriticalGate, WhatTheReserveCannotHoldTakesTheArena) {
+  auto large = gate_.enter("large", 5 * kLine, Urgency::kCritical);
+  ASSERT_TRUE(large);
+  EXPECT_FALSE(in_reserve(**large));
+  auto first = gate_.enter("first", 4 * kLine, Urgency::kCritical);
+  auto second = gate_.enter("second", 4 * kLine, Urgency::kCritical);
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(in_reserve(**first));
+  EXPECT_FALSE(in_reserve(**second));
+  compute_and_settle(**large);
+  compute_and_settle(**first);
+  compute_and_settle(**second);
+  const auto refused = gate_.enter("too large", 17 * kLine, Urgency::kCritical);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
+}
+
+TEST_F(CriticalGate, MemoryGoesToCriticalWorkBeforeThoseThatWaited) {
+  auto all = gate_.enter("all", 16 * kLine);
+  ASSERT_TRUE(all);
+  // Each wants more than half: one after the other.
+  auto a = later("a", 9, Urgency::kNormal);
+  auto b = later("b", 9, Urgency::kNormal);
+  auto c = later("c", 9, Urgency::kCritical);
+  auto d = later("d", 9, Urgency::kCritical);
+  auto e = later("e", 9, Urgency::kNormal);
+  compute_and_settle(**all);
+  for (std::jthread* t : {&a, &b, &c, &d, &e}) t->join();
+  EXPECT_EQ(order_, (std::vector<std::string>{"c", "d", "a", "b", "e"}));
+}
+
+TEST_F(CriticalGate, CriticalWorkTakesTheNextComputeTurn) {
+  auto one = gate_.enter("one", kLine), two = gate_.enter("two", kLine);
+  ASSERT_TRUE(one && two);
+  auto turn = std::make_unique<Gate::ComputeTurn>(gate_.compute_turn(**one));
+  std::atomic<int> waiting = 0;
+  const auto compute = [&](Tenancy& tenancy, const char* name) {
+    ++waiting;
+    auto mine = gate_.compute_turn(tenancy);
+    order_.push_back(name);  // one at a time
+    mine.leave(nullptr);
+  };
+  std::jthread staged([&] { compute(**two, "two"); });
+  while (waiting != 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  auto critical = gate_.enter("critical", kLine, Urgency::kCritical);
+  ASSERT_TRUE(critical);
+  std::jthread urgent([&] { compute(**critical, "critical"); });
+  while (waiting != 2) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(order_.empty());
+  turn.reset();
+  staged.join();
+  urgent.join();
+  EXPECT_EQ(order_, (std::vector<std::string>{"critical", "two"}));
+}
+
+TEST_F(CriticalGate, AWaiterThatIsStoppedIsInNobodysWay) {
+  auto all = gate_.enter("all", 16 * kLine);
+  ASSERT_TRUE(all);
+  std::atomic<bool> stop = false;
+  std::jthread stopped([&] {
+    const auto refused =
+        gate_.enter("stopped", 16 * kLine, Urgency::kNormal, [&] { return stop.load(); });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kCancelled);
+  });
+  while (gate_.waiting() != 1) std::this_thread::yield();
+  auto behind = later("behind", 1, Urgency::kNormal);
+  stop = true;
+  stopped.join();
+  EXPECT_EQ(gate_.waiting(), 1u);
+  all->reset();
+  behind.join();
+  EXPECT_EQ(order_, (std::vector<std::string>{"behind"}));
+}
+
+TEST_F(CriticalGate, ManyThreadsOfBothKindsAllEnd) {
+  std::vector<std::jthread> threads;
+  std::atomic<int> served = 0, criticals_in_arena = 0;
+  for (unsigned t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      SeededRandom random(t);
+      const Urgency urgency = t < 2 ? Urgency::kCritical : Urgency::kNormal;
+      for (int i = 0; i < 200; ++i) {
+        auto mine = gate_.enter("part", (1 + random.next_u64() % 9) * kLine, urgency);
+        ASSERT_TRUE(mine) << mine.error().message;
+        const bool reserved = in_reserve(**mine);
+        ASSERT_FALSE(reserved && urgency == Urgency::kNormal);
+        criticals_in_arena += urgency == Urgency::kCritical && !reserved;
+        // Some never compute.
+        if (random.next_u64() % 5) compute_and_settle(**mine);
+        ++served;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(served, 1200);
+  EXPECT_GT(criticals_in_arena, 0);
+  EXPECT_EQ(gate_.tenants(), 0u);
+  EXPECT_EQ(arena_.largest_free_bytes(), 16 * kLine);
+  EXPECT_EQ(reserve_.largest_free_bytes(), 4 * kLine);
+}
+
+TEST(Card, ItsPinnedBuffersAreCounted) {
+  const CardOptions options{.workers = 3, .staging_chunk_bytes = 1 << 20, .staging_chunks = 5};
+  EXPECT_EQ(Card::pinned_bytes(options), (10u << 20) + 3 * Slot::kResultBytes);
+  CardOptions with_reserve = options;
+  with_reserve.critical_reserve = 1;
+  EXPECT_EQ(Card::pinned_bytes(with_reserve), (10u << 20) + 4 * Slot::kResultBytes);
+}
+
+TEST(Card, ItsPinnedBuffersAreReservedAndItsArenaIsSplit) {
+  if (list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
+  MemoryBudget memory(std::size_t{200} << 20);
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const CardOptions options{.vram_budget = 300 * kMiB, .critical_reserve = 100 * kMiB};
+  {
+    const auto card = Card::open(memory, options);
+    ASSERT_TRUE(card) << card.error().message;
+    EXPECT_EQ(memory.used_bytes(), Card::pinned_bytes(options));
+    EXPECT_EQ((*card)->arena().total_bytes(), 200 * kMiB);
+    EXPECT_EQ((*card)->reserve().total_bytes(), 100 * kMiB);
+    EXPECT_EQ((*card)->workers(), 2u);
+    const auto refused = Card::open(memory, options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
+    EXPECT_NE(refused.error().message.find("pinned buffers of cuda:0"), std::string::npos)
+        << refused.error().message;
+    // Two for the workers, one more for critical work.
+    auto first = (*card)->take_slot(), second = (*card)->take_slot();
+    auto urgent = (*card)->take_slot(Urgency::kCritical);
+    EXPECT_TRUE(urgent->is_critical);
+    EXPECT_FALSE(first->is_critical || second->is_critical);
+  }
+  EXPECT_EQ(memory.used_bytes(), 0u);
+  const auto nothing_left =
+      Card::open(memory, {.vram_budget = 100 * kMiB, .critical_reserve = 100 * kMiB});
+  ASSERT_FALSE(nothing_left);
+  EXPECT_EQ(nothing_left.error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(DeviceList, IsEmptyWithoutCuda) {

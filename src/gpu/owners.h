@@ -58,9 +58,10 @@ class Event {
 
 class Stream {
  public:
-  // Does not wait for, and is not waited for by, the default stream.
-  static Result<Stream> create() {
-    CUZK_TRY(StreamHandle handle, runtime::create_stream());
+  // Does not wait for, and is not waited for by, the default stream. The blocks of an urgent one
+  // go before those of others.
+  static Result<Stream> create(bool urgent = false) {
+    CUZK_TRY(StreamHandle handle, runtime::create_stream(urgent));
     return Stream(handle);
   }
   StreamHandle handle() const { return owned_.get(); }

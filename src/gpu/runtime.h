@@ -46,7 +46,7 @@ void free_pinned(void* p);
 // Memory of the host that is there already becomes pinned, and pageable again.
 Status pin(const void* p, std::size_t bytes);
 void unpin(const void* p);
-Result<StreamHandle> create_stream();
+Result<StreamHandle> create_stream(bool urgent);
 void destroy_stream(StreamHandle stream);
 Result<EventHandle> create_event(bool timed);
 void destroy_event(EventHandle event);

@@ -72,9 +72,14 @@ Status pin(const void* p, std::size_t bytes) {
 }
 void unpin(const void* p) { cudaHostUnregister(const_cast<void*>(p)); }
 
-Result<StreamHandle> create_stream() {
+Result<StreamHandle> create_stream(bool urgent) {
+  int least = 0, greatest = 0;  // the greatest priority is the smallest number
+  CUZK_TRY_VOID(
+      check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities of streams"));
   cudaStream_t stream = nullptr;
-  CUZK_TRY_VOID(check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream"));
+  CUZK_TRY_VOID(check_cuda(
+      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, urgent ? greatest : least),
+      "a stream"));
   return stream;
 }
 void destroy_stream(StreamHandle stream) { cudaStreamDestroy(stream); }

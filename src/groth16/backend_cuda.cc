@@ -19,8 +19,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWordGrain = std::size_t{1} << 14;
 constexpr std::uint32_t kNoRow = 0xffffffff;
-constexpr std::size_t kLargestChunk = std::size_t{1} << 23;
-constexpr std::size_t kSmallestChunk = std::size_t{1} << 16;
+constexpr std::size_t kChunks[] = {1u << 23, 1u << 22, 1u << 21, 1u << 20,
+                                   1u << 19, 1u << 18, 1u << 17, 1u << 16};
+constexpr std::size_t kPairs[] = {1u << 26, 1u << 24, 1u << 22};
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -72,10 +73,8 @@ std::size_t count_bits(Tasks& tasks, Words words, Words mask) {
 template <class Fr>
 QueryPlan plan_query(Tasks& tasks, const CompactWitness<Fr>& witness, Words density,
                      std::size_t chunk_bases) {
-  constexpr std::size_t kStep = DeviceWires::kWordsPerRank;
   const std::size_t words = witness.ones().size();
-  const std::size_t each =
-      chunk_bases ? std::max(chunk_bases / 64 / kStep * kStep, kStep) : std::max(words, kStep);
+  const std::size_t each = words_of_chunk(words, chunk_bases);
   QueryPlan plan;
   std::size_t base = 0;
   for (std::size_t begin = 0; begin < words || plan.chunks.empty(); begin += each) {
@@ -94,14 +93,6 @@ QueryPlan plan_query(Tasks& tasks, const CompactWitness<Fr>& witness, Words dens
   return plan;
 }
 
-// What the two ways to use memory are, for a key that is resident or streamed, of either world.
-struct Mode {
-  bool is_streamed = false;
-  bool roomy = false;
-  std::size_t stream_chunk = 0;
-  bool is_coset = false;
-};
-
 // What of an input the card is given.
 template <class Fr>
 struct ProofInput {
@@ -111,18 +102,8 @@ struct ProofInput {
 };
 
 template <class Curve>
-void set_mode(const Mode& mode, PartitionShape& shape) {
-  shape.h_terms = (std::size_t{1} << shape.domain_log2) - (mode.is_coset ? 0 : 1);
-  shape.h_chunk = mode.is_streamed ? mode.stream_chunk : std::size_t{1} << shape.domain_log2;
-  shape.chunk_bytes = mode.is_streamed ? sizeof(Affine<typename Curve::G1>) * mode.stream_chunk : 0;
-  // One buffer of streamed bases can serve only one sum at a time.
-  shape.sums_beside = mode.roomy && !mode.is_streamed;
-  shape.keep_products = mode.roomy;
-}
-
-template <class Curve>
 PartitionShape shape_of(Tasks& tasks, const CompactWitness<typename Curve::Fr>& witness,
-                        const Density& density, unsigned domain_log2, const Mode& mode) {
+                        const Density& density, unsigned domain_log2, const CudaMode& mode) {
   PartitionShape s;
   s.domain_log2 = domain_log2;
   s.aux = witness.num_aux();
@@ -148,12 +129,13 @@ class CudaProof final : public PendingParts<Curve> {
   using Span = gpu::DeviceSpan<T>;
 
   CudaProof(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const KeyBases<Curve>& key,
-            const Mode& mode, const CudaBackendOptions& options, const Context& context,
-            const ProofInput<Fr>& input)
+            const CudaMode& mode, const CudaPlan<Curve>& largest, const CudaBackendOptions& options,
+            const Context& context, const ProofInput<Fr>& input)
       : card_(card),
         circuit_(circuit),
         key_(key),
         mode_(mode),
+        largest_(largest),
         options_(options),
         context_(context),
         input_(input) {}
@@ -174,7 +156,7 @@ class CudaProof final : public PendingParts<Curve> {
 
   Status start() {
     started_ = Clock::now();
-    slot_ = card_.take_slot();
+    slot_ = card_.take_slot(options_.urgency);
     {
       const auto span = context_.timeline.span("prep", context_.lane);
       const auto begin = Clock::now();
@@ -183,21 +165,26 @@ class CudaProof final : public PendingParts<Curve> {
       if (context_.tasks.stop_requested()) {
         return fail(ErrorCode::kCancelled, "stopped before a partition went to the device");
       }
-      CUZK_TRY(plan_, CudaPlan<Curve>::make(std::move(shape)));
+      CUZK_TRY(plan_, CudaPlan<Curve>::make_within(std::move(shape), largest_));
       timing_.prep_ms = ms_since(begin);
     }
     {
       const auto span = context_.timeline.span("memory_wait", context_.lane);
       const auto begin = Clock::now();
-      CUZK_TRY(tenancy_, card_.gate().enter("partition", plan_->memory.total_bytes()));
+      CUZK_TRY(tenancy_,
+               card_.gate().enter("partition", plan_->memory.total_bytes(), options_.urgency,
+                                  [this] { return context_.tasks.stop_requested(); }));
       timing_.memory_wait_ms = ms_since(begin);
       timing_.vram_lease_bytes = plan_->memory.total_bytes();
     }
     queued_ = true;
     CUZK_TRY_VOID(stage());
     auto turn = card_.gate().compute_turn(*tenancy_);
-    CUZK_TRY_VOID(compute(turn.before()));
-    turn.leave(&slot_->marks[kComputeEnd]);
+    // Critical work runs beside what was queued before it, on streams that go first; what comes
+    // after follows the others, as if it were not there.
+    const bool beside = options_.urgency == gpu::Urgency::kCritical;
+    CUZK_TRY_VOID(compute(beside ? nullptr : turn.before()));
+    turn.leave(beside ? nullptr : &slot_->marks[kComputeEnd]);
     return {};
   }
 
@@ -434,8 +421,7 @@ class CudaProof final : public PendingParts<Curve> {
   std::byte* host_g2() const { return host_g1() + sizeof(Xyzz<G1>) * plan_->g1_count(); }
 
   Status fetch() {
-    const std::size_t bytes =
-        256 + sizeof(Xyzz<G1>) * plan_->g1_count() + sizeof(Xyzz<G2>) * plan_->g2_count();
+    const std::size_t bytes = plan_->result_bytes();
     if (bytes > slot_->results.size()) {
       return fail(ErrorCode::kInternal, "results of {} bytes, room for {}", bytes,
                   slot_->results.size());
@@ -573,7 +559,8 @@ class CudaProof final : public PendingParts<Curve> {
   gpu::Card& card_;
   const DeviceCircuit<Fr>& circuit_;
   const KeyBases<Curve>& key_;
-  const Mode mode_;
+  const CudaMode mode_;
+  const CudaPlan<Curve>& largest_;
   const CudaBackendOptions& options_;
   const Context context_;
   const ProofInput<Fr> input_;
@@ -596,8 +583,13 @@ class CudaBackend final : public Backend<Curve> {
  public:
   using Fr = typename Curve::Fr;
   CudaBackend(gpu::Card& card, const DeviceCircuit<Fr>& circuit, const KeyBases<Curve>& key,
-              const Mode& mode, CudaBackendOptions options)
-      : card_(card), circuit_(circuit), key_(key), mode_(mode), options_(std::move(options)) {}
+              const CudaMode& mode, CudaPlan<Curve> largest, CudaBackendOptions options)
+      : card_(card),
+        circuit_(circuit),
+        key_(key),
+        mode_(mode),
+        largest_(std::move(largest)),
+        options_(std::move(options)) {}
 
   std::string_view name() const override { return "cuda"; }
   KeyCounts counts_of(const ProvingKey<Curve>& key) const override {
@@ -628,8 +620,8 @@ class CudaBackend final : public Backend<Curve> {
     }
     CUZK_TRY_VOID(card_.check_usable());
     CUZK_TRY_VOID(card_.use());
-    auto proof =
-        std::make_unique<CudaProof<Curve>>(card_, circuit_, key_, mode_, options_, context, input);
+    auto proof = std::make_unique<CudaProof<Curve>>(card_, circuit_, key_, mode_, largest_,
+                                                    options_, context, input);
     if (Status status = proof->start(); !status) {
       if (status.error().code == ErrorCode::kDeviceLost) card_.fence(status.error().message);
       return fail(std::move(status).error());
@@ -640,36 +632,78 @@ class CudaBackend final : public Backend<Curve> {
   gpu::Card& card_;
   const DeviceCircuit<Fr>& circuit_;
   const KeyBases<Curve> key_;
-  const Mode mode_;
+  const CudaMode mode_;
+  const CudaPlan<Curve> largest_;  // what no partition exceeds
   const CudaBackendOptions options_;
 };
 
-// The largest lease of a circuit: every wire in the longer of its lists.
-struct CircuitSize {
-  unsigned domain_log2;
-  std::size_t aux, inputs, full, dense_a, dense_b;
-};
 template <class Curve>
-Result<std::size_t> worst_lease(const CircuitSize& size, const Mode& mode) {
-  PartitionShape s;
-  s.domain_log2 = size.domain_log2;
-  s.aux = size.aux;
-  s.inputs = size.inputs;
-  s.full = size.full;
-  const auto query = [&](std::size_t bases) {
-    const std::size_t full = std::min(size.full, bases);
-    const std::size_t list = mode.is_streamed ? std::min(bases, mode.stream_chunk + 512) : bases;
-    return QueryPlan{{WireChunk{.ones = list, .full = full}}};
+Status check_domain(const CircuitSize& size) {
+  using Fr = typename Curve::Fr;
+  if (size.domain_log2 <= kLargestCardDomainLog2<Fr>) return {};
+  return fail(ErrorCode::kOutOfBudget,
+              "a circuit with a domain of 2^{} points, a card proves up to 2^{} in the field {}",
+              size.domain_log2, kLargestCardDomainLog2<Fr>, Fr::Params::kName);
+}
+
+template <class Curve>
+Result<CudaPlan<Curve>> largest_plan(const CircuitSize& size, const CudaMode& mode) {
+  CUZK_TRY_VOID(check_domain<Curve>(size));
+  CUZK_TRY(auto plan, CudaPlan<Curve>::make(largest_shape<Curve>(size, mode)));
+  if (plan.result_bytes() > gpu::Slot::kResultBytes) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a domain of 2^{} in chunks of {} bases leaves {} bytes of sums to fetch, a "
+                "partition has room for {}: stream larger chunks",
+                size.domain_log2, mode.stream_chunk, plan.result_bytes(), gpu::Slot::kResultBytes);
+  }
+  return plan;
+}
+
+CudaMode mode_of(const CudaLease& lease) {
+  return {lease.is_streamed,     lease.memory == CudaMemory::kRoomy,
+          lease.stream_chunk,    lease.coset_domain_log2.has_value(),
+          lease.pairs_per_batch, lease.additions};
+}
+
+// Ways to prove with a key that is resident (`mode` without a chunk) or streamed, quickest first.
+template <class Curve>
+Result<std::vector<CudaWay>> ways_of(const CircuitSize& size, CudaMode mode) {
+  CUZK_TRY_VOID(check_domain<Curve>(size));
+  std::vector<CudaWay> out;
+  const auto add = [&]() -> Status {
+    auto plan = CudaPlan<Curve>::make(largest_shape<Curve>(size, mode));
+    if (!plan) return fail(plan.error());
+    if (plan->result_bytes() > gpu::Slot::kResultBytes) return {};
+    out.push_back({mode.stream_chunk, mode.pairs_per_batch, mode.additions,
+                   plan->memory.total_bytes(), plan->h_cost()});
+    return {};
   };
-  s.l = query(size.aux);
-  s.a = query(size.dense_a);
-  s.b_g1 = query(size.dense_b);
-  s.b_g2 = query(size.dense_b);
-  set_mode<Curve>(mode, s);
-  CUZK_TRY(const auto plan, CudaPlan<Curve>::make(std::move(s)));
-  // Streamed queries leave a point for each chunk.
-  const std::size_t chunks = mode.is_streamed ? 4 * (size.aux / mode.stream_chunk + 2) : 0;
-  return plan.memory.total_bytes() + chunks * sizeof(Xyzz<typename Curve::G2>);
+  const std::size_t whole[] = {0};
+  for (const std::size_t chunk : mode.is_streamed ? std::span<const std::size_t>(kChunks) : whole) {
+    mode.stream_chunk = chunk;
+    for (mode.pairs_per_batch = kPairs[0]; mode.pairs_per_batch >= kPairs[2];
+         mode.pairs_per_batch /= 4) {
+      for (const MsmAdditions additions : {MsmAdditions::kAuto, MsmAdditions::kXyzz}) {
+        mode.additions = additions;
+        CUZK_TRY_VOID(add());
+      }
+    }
+  }
+  std::ranges::stable_sort(out, [](const CudaWay& a, const CudaWay& b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.lease_bytes < b.lease_bytes;
+  });
+  return out;
+}
+
+template <class Curve>
+CircuitSize size_of(const CompactR1cs<typename Curve::Fr>& r1cs, const Density& density,
+                    std::optional<unsigned> coset_domain_log2) {
+  return {coset_domain_log2.value_or(r1cs.domain_log2()),
+          r1cs.num_aux,
+          r1cs.num_inputs,
+          r1cs.num_full_aux,
+          density.a_aux.count,
+          density.b_aux.count};
 }
 
 }  // namespace
@@ -686,39 +720,53 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
   const CircuitSize size = {
       circuit.matrices().domain_log2, circuit.num_aux(), circuit.matrices().num_inputs,
       circuit.num_full_aux(),         key.a_aux.size(),  key.b_g1_aux.size()};
-  Mode mode = {key.is_streamed, options.memory == CudaMemory::kRoomy,
-               options.stream_chunk ? options.stream_chunk : kLargestChunk, key.is_coset};
+  CudaMode mode = {key.is_streamed,         options.memory == CudaMemory::kRoomy,
+                   options.stream_chunk,    key.is_coset,
+                   options.pairs_per_batch, options.additions};
   const std::size_t free = card.arena().free_bytes();
-  const bool choose_chunk = key.is_streamed && options.stream_chunk == 0;
-  for (;; mode.stream_chunk /= 2) {
-    if (options.memory == CudaMemory::kAuto) {
-      mode.roomy = true;
-      CUZK_TRY(const std::size_t roomy, worst_lease<Curve>(size, mode));
-      mode.roomy = roomy * card.workers() <= free;
-    }
-    if (!choose_chunk || mode.stream_chunk <= kSmallestChunk) break;
-    CUZK_TRY(const std::size_t bytes, worst_lease<Curve>(size, mode));
-    if (bytes <= free) break;
+  if (key.is_streamed && options.stream_chunk == 0) {
+    CUZK_TRY(const auto ways, ways_of<Curve>(size, mode));
+    const auto fits =
+        std::ranges::find_if(ways, [&](const auto& w) { return w.lease_bytes <= free; });
+    const auto least = std::ranges::min_element(ways, {}, &CudaWay::lease_bytes);
+    const CudaWay& way = fits == ways.end() ? *least : *fits;
+    mode.stream_chunk = way.stream_chunk;
+    mode.pairs_per_batch = way.pairs_per_batch;
+    mode.additions = way.additions;
   }
-  return std::make_unique<CudaBackend<Curve>>(card, circuit, key, mode, std::move(options));
+  if (options.memory == CudaMemory::kAuto) {
+    mode.roomy = true;
+    CUZK_TRY(const auto roomy, largest_plan<Curve>(size, mode));
+    mode.roomy = roomy.memory.total_bytes() * card.workers() <= free;
+  }
+  CUZK_TRY(auto largest, largest_plan<Curve>(size, mode));
+  return std::make_unique<CudaBackend<Curve>>(card, circuit, key, mode, std::move(largest),
+                                              std::move(options));
 }
 
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
                                      const Density& density, const CudaLease& lease) {
-  return worst_lease<Curve>(
-      {lease.coset_domain_log2.value_or(r1cs.domain_log2()), r1cs.num_aux, r1cs.num_inputs,
-       r1cs.num_full_aux, density.a_aux.count, density.b_aux.count},
-      {lease.is_streamed, lease.memory == CudaMemory::kRoomy, lease.stream_chunk,
-       lease.coset_domain_log2.has_value()});
+  CUZK_TRY(
+      const auto plan,
+      largest_plan<Curve>(size_of<Curve>(r1cs, density, lease.coset_domain_log2), mode_of(lease)));
+  return plan.memory.total_bytes();
 }
 
-#define CUZK_INSTANTIATE(Curve)                                                                \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,            \
-      CudaBackendOptions);                                                                     \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
-                                                       const Density&, const CudaLease&);
+template <class Curve>
+Result<std::vector<CudaWay>> cuda_ways(const CompactR1cs<typename Curve::Fr>& r1cs,
+                                       const Density& density, const CudaLease& lease) {
+  return ways_of<Curve>(size_of<Curve>(r1cs, density, lease.coset_domain_log2), mode_of(lease));
+}
+
+#define CUZK_INSTANTIATE(Curve)                                                                  \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                            \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,              \
+      CudaBackendOptions);                                                                       \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&,   \
+                                                       const Density&, const CudaLease&);        \
+  template Result<std::vector<CudaWay>> cuda_ways<Curve>(const CompactR1cs<typename Curve::Fr>&, \
+                                                         const Density&, const CudaLease&);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)
 #undef CUZK_INSTANTIATE

@@ -13,7 +13,12 @@
 // waits for a finish.
 //
 // A key that a card cannot hold is streamed from pinned host memory through two buffers, a chunk
-// being summed while the next one is on its way.
+// being summed while the next one is on its way. Larger chunks are fewer sums, but their scratch is
+// larger too; it shrinks with smaller sorting batches, or additions that need less. cuda_ways
+// weighs them.
+//
+// Critical work (Urgency) has the card's reserve and its own slot, is next at both gates, and
+// computes beside what was queued before it, on streams that go first.
 //
 // A key of the other world of h (coset_key.h) is summed with values on the odd coset of its own
 // domain; C is not looked at, so that a wrong witness shows in the finished proof alone.
@@ -31,11 +36,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gpu/card.h"
 #include "groth16/device_circuit.h"
 #include "groth16/device_key.h"
 #include "groth16/prover.h"
+#include "msm/msm_cuda.h"
 
 namespace cuzk::groth16 {
 
@@ -79,9 +86,12 @@ enum class CudaMemory {
 
 struct CudaBackendOptions {
   CudaMemory memory = CudaMemory::kAuto;
-  // Bases in G1 that are streamed at once, a multiple of 1024; half as many in G2. 0: as many as
-  // fit, 2^23 at most.
+  // Bases in G1 that are streamed at once, a multiple of 1024; half as many in G2. 0: the quickest
+  // of the ways that fit, which then decides on the two below.
   std::size_t stream_chunk = 0;
+  std::size_t pairs_per_batch = std::size_t{1} << 26;  // MsmCudaOptions
+  MsmAdditions additions = MsmAdditions::kAuto;
+  gpu::Urgency urgency = gpu::Urgency::kNormal;                // of every partition that it proves
   std::function<void(const PartitionTiming&)> on_timing = {};  // at the end of finish
 };
 
@@ -98,11 +108,28 @@ struct CudaLease {
   std::size_t stream_chunk = std::size_t{1} << 23;
   // Of a key of the other world of h (coset_key.h): its domain.
   std::optional<unsigned> coset_domain_log2 = {};
+  std::size_t pairs_per_batch = std::size_t{1} << 26;
+  MsmAdditions additions = MsmAdditions::kAuto;
 };
 // What a partition of the circuit leases at most, whatever its witness.
+// Errors: kInvalidArgument for chunks so small that their results do not fit a slot.
 template <class Curve>
 Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>& r1cs,
                                      const Density& density, const CudaLease& lease);
+
+// One way to prove: how the sums are cut, and what that takes.
+struct CudaWay {
+  std::size_t stream_chunk = 0;  // 0: the key is resident
+  std::size_t pairs_per_batch = std::size_t{1} << 26;
+  MsmAdditions additions = MsmAdditions::kAuto;
+  std::size_t lease_bytes = 0;  // at most, whatever the witness
+  double cost = 0;              // estimated, to compare (CudaPlan::h_cost)
+};
+// All ways for a resident or a streamed key (lease.is_streamed), the quickest first. Of `lease` the
+// chunk, the batches and the additions are not looked at.
+template <class Curve>
+Result<std::vector<CudaWay>> cuda_ways(const CompactR1cs<typename Curve::Fr>& r1cs,
+                                       const Density& density, const CudaLease& lease);
 
 // Whether a card computes what it should: a key is made on it for a small circuit of each curve, a
 // proof with it, and the proof is verified on the host. Some 100 ms and 200 MB of the arena.

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "curve/encoding.h"
+#include "groth16/cuda_plan.h"
 #include "groth16/setup.h"
 #include "groth16/test_circuits.h"
 #include "groth16/test_golden.h"
@@ -26,11 +28,14 @@ using testing::random_circuit;
 using testing::RandomCircuitShape;
 
 constexpr std::size_t kArena = std::size_t{2} << 30;
+constexpr std::size_t kReserve = std::size_t{256} << 20;  // of these
 
 // One card for all tests of the process, as in a prover.
 gpu::Card* the_card() {
   static const std::unique_ptr<gpu::Card> card = [] {
-    auto opened = gpu::Card::open({.vram_budget = kArena, .workers = 3});
+    auto opened =
+        gpu::Card::open(MemoryBudget::process(),
+                        {.vram_budget = kArena, .critical_reserve = kReserve, .workers = 3});
     EXPECT_TRUE(opened) << opened.error().message;
     return opened ? std::move(*opened) : nullptr;
   }();
@@ -135,7 +140,8 @@ class BackendCuda : public ::testing::Test {
     return random_circuit<typename Curve::Fr>(random, shape);
   }
   // In every way that a card can be used.
-  void check(CircuitCase<typename Curve::Fr> c, std::uint64_t seed) {
+  void check(CircuitCase<typename Curve::Fr> c, std::uint64_t seed,
+             std::size_t stream_chunk = 1024) {
     const auto loaded = load<Curve>(desk_, std::move(c), secrets(seed));
     const auto cpu = make_cpu_backend<Curve>();
     const auto want = parts_of(*cpu, desk_, loaded->input());
@@ -146,11 +152,19 @@ class BackendCuda : public ::testing::Test {
       for (const CudaMemory memory : {CudaMemory::kFrugal, CudaMemory::kRoomy}) {
         SCOPED_TRACE(::testing::Message() << (is_streamed ? "streamed, " : "resident, ")
                                           << (memory == CudaMemory::kRoomy ? "roomy" : "frugal"));
+        PartitionTiming timing;
         const auto backend = take(
             make_cuda_backend<Curve>(*the_card(), *loaded->device_circuit,
                                      is_streamed ? pinned->bases() : loaded->device_key->bases(),
-                                     {.memory = memory, .stream_chunk = 1024}));
+                                     {.memory = memory,
+                                      .stream_chunk = is_streamed ? stream_chunk : 0,
+                                      .on_timing = [&](const auto& t) { timing = t; }}));
         expect_equal_parts(parts_of(*backend, desk_, loaded->input()), want);
+        const std::size_t promised = take(cuda_lease_bytes<Curve>(
+            r1cs, loaded->density,
+            {.memory = memory, .is_streamed = is_streamed, .stream_chunk = stream_chunk}));
+        EXPECT_GT(timing.vram_lease_bytes, 0u);
+        EXPECT_LE(timing.vram_lease_bytes, promised);
       }
     }
   }
@@ -368,6 +382,118 @@ TYPED_TEST(BackendCuda, ManyPartitionsInASmallArenaAllVerify) {
                            "b_g2_msm", "gpu_total", "memory_wait"}) {
     EXPECT_GE(std::ranges::count(desk.timeline.records(), std::string(span), &SpanRecord::name), 24)
         << span;
+  }
+}
+
+// 64 chunks of h: 300 KB of window sums, which once were more than a slot could fetch.
+TYPED_TEST(BackendCuda, ManySmallChunksAreFetched) {
+  this->check(this->circuit(44, {.inputs = 2, .aux = 40000, .extra_rows = 25000}), 45);
+}
+
+// Numbers of wires and full scalars as they may come: what is promised for the circuit holds.
+TYPED_TEST(BackendCuda, NoWitnessLeasesMoreThanItsCircuitIsPromised) {
+  SeededRandom random(12);
+  const auto below = [&](std::size_t end) { return end ? random.next_u64() % end : 0; };
+  int exceeding = 0;
+  for (int round = 0; round < 300; ++round) {
+    CircuitSize size;
+    size.domain_log2 = static_cast<unsigned>(8 + below(20));
+    size.aux = below(std::size_t{1} << size.domain_log2);
+    size.inputs = 1 + below(50);
+    size.full = size.aux >> below(12);
+    size.dense_a = size.aux - below(size.aux / 2 + 1);
+    size.dense_b = size.aux - below(size.aux / 2 + 1);
+    CudaMode mode;
+    mode.roomy = below(2);
+    mode.pairs_per_batch = std::size_t{1} << (20 + below(7));
+    mode.additions = below(2) ? MsmAdditions::kAuto : MsmAdditions::kXyzz;
+    const auto largest = take(CudaPlan<TypeParam>::make(largest_shape<TypeParam>(size, mode)));
+    for (int witness = 0; witness < 10; ++witness) {
+      PartitionShape shape = largest.shape;
+      shape.full = size.full >> below(6);
+      for (QueryPlan* q : {&shape.l, &shape.a, &shape.b_g1, &shape.b_g2}) {
+        q->chunks[0].full = below(std::min(q->chunks[0].full, shape.full) + 1);
+        q->chunks[0].ones >>= below(4);
+      }
+      const auto own = take(CudaPlan<TypeParam>::make(shape));
+      exceeding += own.memory.total_bytes() > largest.memory.total_bytes();
+      const auto plan = take(CudaPlan<TypeParam>::make_within(shape, largest));
+      ASSERT_LE(plan.memory.total_bytes(), largest.memory.total_bytes()) << round;
+      ASSERT_LE(plan.result_bytes(), largest.result_bytes()) << round;
+    }
+  }
+  std::printf("%d of 3000 witnesses want more than the largest of their circuit\n", exceeding);
+}
+
+// The shape of a 32 GiB PoRep: what its ways take, quickest first.
+TEST(BackendCudaWays, LargerChunksAreQuickerAndAllOfThemCanBeFetched) {
+  if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
+  ASSERT_NE(the_card(), nullptr);
+  CompactR1cs<bls12_381::Fr> r1cs;
+  r1cs.num_inputs = 60;
+  r1cs.num_rows = 130000000;
+  r1cs.num_aux = 128000000;
+  r1cs.num_full_aux = 2700000;
+  Density density;
+  density.a_aux.count = 113000000;
+  density.b_aux.count = 41000000;
+  const auto ways = take(cuda_ways<Bls12_381>(r1cs, density, {.is_streamed = true}));
+  ASSERT_GT(ways.size(), 10u);
+  for (const CudaWay& w : ways) {
+    std::printf("chunk 2^%d, batch 2^%d, %s: %.2f GB, cost %.3g\n",
+                std::countr_zero(w.stream_chunk), std::countr_zero(w.pairs_per_batch),
+                w.additions == MsmAdditions::kXyzz ? "XYZZ" : "auto",
+                static_cast<double>(w.lease_bytes) * 1e-9, w.cost);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(ways, {}, &CudaWay::cost));
+  EXPECT_EQ(ways.front().stream_chunk, std::size_t{1} << 23);
+  const auto least = std::ranges::min_element(ways, {}, &CudaWay::lease_bytes);
+  EXPECT_LT(least->stream_chunk, std::size_t{1} << 23);
+  EXPECT_LT(least->lease_bytes, ways.front().lease_bytes);
+  // Chunks whose results no slot can fetch are refused before anything is queued.
+  const auto refused = cuda_lease_bytes<Bls12_381>(
+      r1cs, density, {.is_streamed = true, .stream_chunk = std::size_t{1} << 16});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("stream larger chunks"), std::string::npos);
+  // And domains that no card transforms.
+  r1cs.num_rows = 300000000;
+  const auto too_large = cuda_ways<Bls12_381>(r1cs, density, {});
+  ASSERT_FALSE(too_large);
+  EXPECT_NE(too_large.error().message.find("2^29 points, a card proves up to 2^28"),
+            std::string::npos)
+      << too_large.error().message;
+}
+
+// The arena and the workers' slots are taken: critical work has its own of both, others wait.
+TYPED_TEST(BackendCuda, ACriticalProofNeedsNothingThatOthersHold) {
+  auto& desk = this->desk_;
+  const auto loaded =
+      load<TypeParam>(desk, this->circuit(46, {.inputs = 2, .aux = 5000}), this->secrets(46));
+  const auto urgent = take(make_cuda_backend<TypeParam>(
+      *the_card(), *loaded->device_circuit, loaded->device_key->bases(),
+      {.memory = CudaMemory::kFrugal, .urgency = gpu::Urgency::kCritical}));
+  const auto want = parts_of(*make_cpu_backend<TypeParam>(), desk, loaded->input());
+  std::vector<PendingProof<TypeParam>> normal;
+  for (unsigned i = 0; i < the_card()->workers(); ++i) {
+    normal.push_back(take(start_proof(*loaded->backend, desk.context, loaded->input())));
+  }
+  gpu::Arena& arena = the_card()->arena();
+  std::vector<gpu::Lease> fillers;
+  while (arena.largest_free_bytes() > 0) {
+    fillers.push_back(take(arena.lease("everything", arena.largest_free_bytes())));
+  }
+  for (int i = 0; i < 5; ++i) {
+    auto pending = start_proof(*urgent, desk.context, loaded->input());
+    ASSERT_TRUE(pending) << pending.error().message;
+    take(pending->finish());
+    expect_equal_parts(pending->parts(), want);
+  }
+  EXPECT_EQ(the_card()->reserve().free_bytes(), the_card()->reserve().total_bytes());
+  fillers.clear();
+  for (auto& pending : normal) {
+    take(pending.finish());
+    expect_equal_parts(pending.parts(), want);
   }
 }
 

@@ -41,6 +41,11 @@ Result<std::size_t> cuda_lease_bytes(const CompactR1cs<typename Curve::Fr>&, con
   return no_cuda();
 }
 template <class Curve>
+Result<std::vector<CudaWay>> cuda_ways(const CompactR1cs<typename Curve::Fr>&, const Density&,
+                                       const CudaLease&) {
+  return no_cuda();
+}
+template <class Curve>
 Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context&, gpu::Card&,
                                                       const CompactR1cs<typename Curve::Fr>&,
                                                       const Density&, const ToxicWaste<Curve>&) {
@@ -49,16 +54,18 @@ Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(const Context&, gpu::Card&
 
 Status self_test(const Context&, gpu::Card&) { return no_cuda(); }
 
-#define CUZK_INSTANTIATE(Curve)                                                                \
-  template class DeviceTwiddles<Curve::Fr>;                                                    \
-  template class DeviceCircuit<Curve::Fr>;                                                     \
-  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                          \
-      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,            \
-      CudaBackendOptions);                                                                     \
-  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&, \
-                                                       const Density&, const CudaLease&);      \
-  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                              \
-      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,      \
+#define CUZK_INSTANTIATE(Curve)                                                                  \
+  template class DeviceTwiddles<Curve::Fr>;                                                      \
+  template class DeviceCircuit<Curve::Fr>;                                                       \
+  template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                            \
+      gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,              \
+      CudaBackendOptions);                                                                       \
+  template Result<std::size_t> cuda_lease_bytes<Curve>(const CompactR1cs<typename Curve::Fr>&,   \
+                                                       const Density&, const CudaLease&);        \
+  template Result<std::vector<CudaWay>> cuda_ways<Curve>(const CompactR1cs<typename Curve::Fr>&, \
+                                                         const Density&, const CudaLease&);      \
+  template Result<DeviceSetup<Curve>> insecure_dev_setup_on_card(                                \
+      const Context&, gpu::Card&, const CompactR1cs<typename Curve::Fr>&, const Density&,        \
       const ToxicWaste<Curve>&);
 CUZK_INSTANTIATE(Bls12_381)
 CUZK_INSTANTIATE(Bn254)

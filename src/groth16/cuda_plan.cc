@@ -19,7 +19,66 @@ std::size_t longest_list(const PartitionShape& shape) {
   return longest;
 }
 
+// As many chunks as every witness has, with the most that each may select.
+QueryPlan largest_query(const CircuitSize& size, std::size_t bases, std::size_t chunk_bases) {
+  const std::size_t words = (size.aux + 63) / 64;
+  const std::size_t each = words_of_chunk(words, chunk_bases);
+  QueryPlan plan;
+  std::size_t full = std::min(size.full, bases);
+  for (std::size_t begin = 0; begin < words || plan.chunks.empty(); begin += each) {
+    const std::size_t most = std::min(bases, 64 * std::min(each, words - begin));
+    WireChunk c;
+    c.ones = most;
+    c.full = std::min(full, most);
+    full -= c.full;
+    plan.chunks.push_back(c);
+  }
+  return plan;
+}
+
+bool fits_into(const QueryPlan& query, const QueryPlan& largest) {
+  return query.chunks.size() == largest.chunks.size() && query.full() <= largest.full();
+}
+
+// Latencies, in products of field elements: of a batch's sorts and launches, and of a sum's folds.
+constexpr double kBatchProducts = 7.5e6;
+constexpr double kFoldProducts = 5e7;
+
 }  // namespace
+
+std::size_t words_of_chunk(std::size_t words, std::size_t chunk_bases) {
+  constexpr std::size_t kStep = DeviceWires::kWordsPerRank;
+  if (chunk_bases == 0) return std::max(words, kStep);
+  return std::max(chunk_bases / 64 / kStep * kStep, kStep);
+}
+
+template <class Curve>
+void set_mode(const CudaMode& mode, PartitionShape& shape) {
+  shape.h_terms = (std::size_t{1} << shape.domain_log2) - (mode.is_coset ? 0 : 1);
+  shape.h_chunk = mode.is_streamed ? mode.stream_chunk : std::size_t{1} << shape.domain_log2;
+  shape.chunk_bytes = mode.is_streamed ? sizeof(Affine<typename Curve::G1>) * mode.stream_chunk : 0;
+  // One buffer of streamed bases can serve only one sum at a time.
+  shape.sums_beside = mode.roomy && !mode.is_streamed;
+  shape.keep_products = mode.roomy;
+  shape.sums.pairs_per_batch = mode.pairs_per_batch;
+  shape.sums.additions = mode.additions;
+}
+
+template <class Curve>
+PartitionShape largest_shape(const CircuitSize& size, const CudaMode& mode) {
+  PartitionShape s;
+  s.domain_log2 = size.domain_log2;
+  s.aux = size.aux;
+  s.inputs = size.inputs;
+  s.full = size.full;
+  const std::size_t chunk = mode.is_streamed ? mode.stream_chunk : 0;
+  s.l = largest_query(size, size.aux, chunk);
+  s.a = largest_query(size, size.dense_a, chunk);
+  s.b_g1 = largest_query(size, size.dense_b, chunk);
+  s.b_g2 = largest_query(size, size.dense_b, chunk / 2);
+  set_mode<Curve>(mode, s);
+  return s;
+}
 
 template <class Curve>
 Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
@@ -27,7 +86,7 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
   p.shape = std::move(shape);
   const PartitionShape& s = p.shape;
   const std::size_t n = p.domain();
-  const MsmCudaOptions options = {.pairs_per_batch = s.pairs_per_batch};
+  const MsmCudaOptions& options = s.sums;
   CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(s.h_terms, s.h_chunk), options));
   CUZK_TRY(p.l_plan, msm_cuda_plan<G1>(s.l.full(), options));
   CUZK_TRY(p.a_plan, msm_cuda_plan<G1>(s.a.full(), options));
@@ -75,7 +134,47 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
   return p;
 }
 
-template class CudaPlan<Bls12_381>;
-template class CudaPlan<Bn254>;
+template <class Curve>
+Result<CudaPlan<Curve>> CudaPlan<Curve>::make_within(PartitionShape shape,
+                                                     const CudaPlan& largest) {
+  const PartitionShape& most = largest.shape;
+  if (shape.full > most.full || shape.aux != most.aux || shape.inputs != most.inputs ||
+      longest_list(shape) > longest_list(most) || !fits_into(shape.l, most.l) ||
+      !fits_into(shape.a, most.a) || !fits_into(shape.b_g1, most.b_g1) ||
+      !fits_into(shape.b_g2, most.b_g2)) {
+    return fail(ErrorCode::kInternal,
+                "a partition of {} wires, {} of them full, in {} chunks, exceeds its circuit's {}, "
+                "{}, {}",
+                shape.aux, shape.full, shape.l.chunks.size(), most.aux, most.full,
+                most.l.chunks.size());
+  }
+  CUZK_TRY(CudaPlan own, make(shape));
+  if (own.memory.total_bytes() <= largest.memory.total_bytes() &&
+      own.result_bytes() <= largest.result_bytes()) {
+    return own;
+  }
+  own = largest;
+  own.shape = std::move(shape);
+  return own;
+}
+
+template <class Curve>
+double CudaPlan<Curve>::h_cost() const {
+  const double terms = static_cast<double>(h_plan.count);
+  const double buckets = static_cast<double>(std::size_t{1} << h_plan.bucket_log());
+  const double window = (h_plan.affine ? 9.0 : 11.0) * terms + 40.0 * buckets;
+  const unsigned each = std::max(h_plan.windows_per_batch, 1u);
+  const unsigned batches = (h_plan.windows + each - 1) / each;
+  return static_cast<double>(h_chunks()) *
+         (h_plan.windows * window + batches * kBatchProducts + kFoldProducts);
+}
+
+#define CUZK_INSTANTIATE(Curve)                                    \
+  template class CudaPlan<Curve>;                                  \
+  template void set_mode<Curve>(const CudaMode&, PartitionShape&); \
+  template PartitionShape largest_shape<Curve>(const CircuitSize&, const CudaMode&);
+CUZK_INSTANTIATE(Bls12_381)
+CUZK_INSTANTIATE(Bn254)
+#undef CUZK_INSTANTIATE
 
 }  // namespace cuzk::groth16

@@ -11,6 +11,9 @@
 // frugal plan runs the sums first, gives their memory to the vectors, keeps two of them, and
 // computes C z, in the place of b, when it is needed.
 //
+// Bound:   a sum of fewer terms may want more scratch (other windows, other additions). So a
+//          partition's plan is made within the largest of its circuit (make_within): what is
+//          promised for a circuit holds for every witness.
 // Threads: values.
 
 #include <cstdint>
@@ -22,6 +25,26 @@
 #include "r1cs/witness.h"
 
 namespace cuzk::groth16 {
+
+// How a partition uses a card.
+struct CudaMode {
+  bool is_streamed = false;
+  bool roomy = false;            // the sums beside the quotient, in three vectors
+  std::size_t stream_chunk = 0;  // bases in G1 at once, when streamed
+  bool is_coset = false;         // a key of the other world of h (coset_key.h)
+  std::size_t pairs_per_batch = std::size_t{1} << 26;  // of a sum (MsmCudaOptions)
+  MsmAdditions additions = MsmAdditions::kAuto;
+};
+
+// What the plans of all partitions of a circuit and key have in common.
+struct CircuitSize {
+  unsigned domain_log2 = 0;
+  std::size_t aux = 0;
+  std::size_t inputs = 0;
+  std::size_t full = 0;  // full scalars of a witness, at most
+  std::size_t dense_a = 0;
+  std::size_t dense_b = 0;
+};
 
 // A stretch of wires, by words of 64, the bases they have in a query, and what it selects of them.
 struct WireChunk {
@@ -43,6 +66,9 @@ struct QueryPlan {
   }
 };
 
+// Words of 64 wires in a chunk of at most `chunk_bases` bases; all of them for 0. Never none.
+std::size_t words_of_chunk(std::size_t words, std::size_t chunk_bases);
+
 struct PartitionShape {
   unsigned domain_log2 = 0;
   std::size_t aux = 0;
@@ -54,8 +80,15 @@ struct PartitionShape {
   std::size_t chunk_bytes = 0;  // of one half of the streaming buffer; 0: nothing is streamed
   bool sums_beside = false;     // the sums run beside the rest
   bool keep_products = false;   // C z is kept from the first pass over the rows
-  std::size_t pairs_per_batch = std::size_t{1} << 26;
+  MsmCudaOptions sums = {};
 };
+// What the mode says of a shape whose queries are there.
+template <class Curve>
+void set_mode(const CudaMode& mode, PartitionShape& shape);
+// The shape that no partition of the circuit exceeds: as many ones and full scalars as there are
+// bases, in as many chunks as every partition has.
+template <class Curve>
+PartitionShape largest_shape(const CircuitSize& size, const CudaMode& mode);
 
 template <class Curve>
 class CudaPlan {
@@ -69,6 +102,18 @@ class CudaPlan {
 
   // The current device is asked what its sorts need.
   static Result<CudaPlan> make(PartitionShape shape);
+  // A plan for `shape` that takes no more than `largest`, which was made for the largest shape of
+  // the same circuit and mode: that one itself, when the shape's own would take more.
+  // Errors: kInternal for a shape that exceeds the largest.
+  static Result<CudaPlan> make_within(PartitionShape shape, const CudaPlan& largest);
+
+  // Of pinned memory, for what is fetched at the end.
+  std::size_t result_bytes() const {
+    return 256 + sizeof(Xyzz<G1>) * g1_count() + sizeof(Xyzz<G2>) * g2_count();
+  }
+  // What the sum of h takes, in products of field elements, its latencies counted as such: to
+  // choose among ways to cut it, nothing else.
+  double h_cost() const;
 
   PartitionShape shape;
   gpu::MemoryPlan memory;

@@ -188,6 +188,11 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
     return fail(ErrorCode::kInvalidArgument, "{}: a domain of 2^{} points does not fit {} rows",
                 r1cs.name, domain.log2, r1cs.num_rows_with_inputs());
   }
+  if (domain.log2 > kLargestCardDomainLog2<Fr>) {
+    return fail(ErrorCode::kOutOfBudget,
+                "{}: a domain of 2^{} points, a card proves up to 2^{} in the field {}", r1cs.name,
+                domain.log2, kLargestCardDomainLog2<Fr>, Fr::Params::kName);
+  }
   const LongRows long_rows = long_rows_of(r1cs);
   const CircuitPlan p = plan_of(r1cs, density, long_rows);
   auto out = std::make_unique<DeviceCircuit>();

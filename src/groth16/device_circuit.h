@@ -14,6 +14,11 @@
 
 namespace cuzk::groth16 {
 
+// The largest domain that a card transforms (ntt_cuda.h), on the odd coset too.
+template <class Fr>
+inline constexpr unsigned kLargestCardDomainLog2 =
+    Fr::Params::kTwoAdicity > 28 ? 28 : Fr::Params::kTwoAdicity - 1;
+
 // On which powers of which root of unity a key has its quotient.
 template <class Fr>
 struct DeviceDomain {
@@ -45,8 +50,8 @@ class DeviceCircuit {
   // What load() takes of the arena, twiddles not counted.
   static std::size_t bytes(const CompactR1cs<Fr>& r1cs, const Density& density);
   // `twiddles` of a domain at least as large and of the same generator are shared, others loaded.
-  // Errors: kOutOfBudget, kDeviceLost, kCancelled; kInvalidArgument for a domain that the rows do
-  // not fit into.
+  // Errors: kOutOfBudget, also for a domain larger than a card transforms; kDeviceLost, kCancelled;
+  // kInvalidArgument for a domain that the rows do not fit into.
   static Result<std::unique_ptr<DeviceCircuit>> load(
       gpu::Card& card, Tasks& tasks, const CompactR1cs<Fr>& r1cs, const Density& density,
       std::shared_ptr<const DeviceTwiddles<Fr>> twiddles = nullptr, DeviceDomain<Fr> domain = {});

@@ -331,8 +331,10 @@ bool Scheduler::Impl::prove_fits(const Job& job, const Partition& p, const Prove
   if (limits.pinned_bytes && pinned_leased.value() + cost.pinned_bytes > limits.pinned_bytes) {
     return false;
   }
-  if (d.spec.at_once && d.running.value() >= d.spec.at_once) return false;
-  return !d.spec.memory_bytes || d.leased.value() + cost.device_bytes <= d.spec.memory_bytes;
+  const unsigned places = d.spec.at_once + (job.critical() ? d.spec.critical_at_once : 0);
+  if (d.spec.at_once && d.running.value() >= places) return false;
+  const std::size_t bytes = d.spec.memory_bytes + (job.critical() ? d.spec.critical_bytes : 0);
+  return !d.spec.memory_bytes || d.leased.value() + cost.device_bytes <= bytes;
 }
 
 std::optional<Task> Scheduler::next_prove(DeviceId id) {

@@ -67,6 +67,9 @@ struct DeviceSpec {
   bool fallback = false;         // only when every other device failed, or there is no other
   std::size_t memory_bytes = 0;  // of its own; 0: not limited here
   unsigned at_once = 0;          // partitions between start and their end on it; 0: not limited
+  // Beyond both, for CRITICAL work alone: what others cannot have taken.
+  std::size_t critical_bytes = 0;
+  unsigned critical_at_once = 0;
 };
 
 struct Limits {

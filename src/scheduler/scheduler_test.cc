@@ -140,6 +140,41 @@ TEST_F(SchedulerTest, ReserveIsForCriticalWorkOnly) {
   EXPECT_EQ(task->job, 2u);
 }
 
+// A card whose two places and whose memory are taken has one more place, and a reserve.
+TEST_F(SchedulerTest, CriticalWorkHasAPlaceOfItsOwnOnADevice) {
+  Limits limits;
+  limits.memory_bytes = 10000;
+  limits.synthesis_ahead = 10;
+  limits.parse_ahead = 10;
+  DeviceSpec card;
+  card.memory_bytes = 100;
+  card.at_once = 2;
+  card.critical_bytes = 50;
+  card.critical_at_once = 1;
+  make(limits, {card});
+  submit_parsed(1, Priority::kNormal, "a", 5);
+  CircuitCost on_card = cost(200, 100, 200);
+  on_card.prove[0].device_bytes = 50;
+  load(on_card);
+  for (int i = 0; i < 5; ++i) synthesize();
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(scheduler->next_prove(0));
+  EXPECT_FALSE(scheduler->next_prove(0));
+  submit_parsed(2, Priority::kCritical, "a", 2);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(synthesize().job, 2u);
+  const auto critical = scheduler->next_prove(0);
+  ASSERT_TRUE(critical);
+  EXPECT_EQ(critical->job, 2u);
+  EXPECT_TRUE(critical->critical);
+  // The second one waits, and so do the others until two have ended.
+  EXPECT_FALSE(scheduler->next_prove(0));
+  scheduler->started(*critical);
+  scheduler->finished(*scheduler->next_finish(), Outcome::kVerified);
+  const auto second = scheduler->next_prove(0);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->job, 2u);
+  scheduler->check();
+}
+
 TEST_F(SchedulerTest, TooSmallABudgetIsRefusedWithTheSizeNeeded) {
   Limits limits;
   limits.memory_bytes = 699;

@@ -137,7 +137,8 @@ void Scheduler::check() const {
   for (DeviceId d = 0; d < s.devices.size(); ++d) {
     const Impl::Device& device = s.devices[d];
     CUZK_CHECK(sum.device[d] == device.leased.value());
-    CUZK_CHECK(!device.spec.memory_bytes || sum.device[d] <= device.spec.memory_bytes);
+    CUZK_CHECK(!device.spec.memory_bytes ||
+               sum.device[d] <= device.spec.memory_bytes + device.spec.critical_bytes);
   }
   const Counts c = counts();
   CUZK_CHECK(c.accepted == c.ended + c.queued + c.running);

@@ -1,0 +1,216 @@
+// The plan of a partition on a card, without one: what sums and sorts need is made up here, in a
+// way that is worse than theirs (a sum of fewer terms may want much more scratch).
+
+#include "groth16/cuda_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "curve/bls12_381.h"
+#include "curve/bn254.h"
+
+namespace cuzk {
+
+namespace {
+
+constexpr std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  return (x ^ (x >> 27)) * 0x94d049bb133111eb >> 33;
+}
+
+}  // namespace
+
+template <class G>
+Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& options) {
+  MsmCudaPlan plan;
+  plan.count = count;
+  plan.windows = 12 + static_cast<unsigned>(mixed(count) % 40);
+  plan.narrow_bits = 256 / plan.windows;
+  plan.wide_windows = 256 % plan.windows;
+  plan.windows_per_batch = static_cast<unsigned>(std::clamp<std::size_t>(
+      options.pairs_per_batch / std::max<std::size_t>(count, 1), 1, plan.windows));
+  plan.affine = options.additions != MsmAdditions::kXyzz && count > 1000;
+  const std::size_t chains = plan.affine ? 300000 : 0;
+  plan.scratch_bytes = 8 * count + 50000 * (mixed(count + 1) % 20) + sizeof(Xyzz<G>) + chains;
+  return plan;
+}
+template <class G>
+std::size_t selected_sum_scratch_bytes(std::size_t terms) {
+  return 1000 * sizeof(Xyzz<G>) + (terms < 5000 ? 0 : 100000);
+}
+template Result<MsmCudaPlan> msm_cuda_plan<Bls12_381G1>(std::size_t, const MsmCudaOptions&);
+template Result<MsmCudaPlan> msm_cuda_plan<Bls12_381G2>(std::size_t, const MsmCudaOptions&);
+template Result<MsmCudaPlan> msm_cuda_plan<Bn254G1>(std::size_t, const MsmCudaOptions&);
+template Result<MsmCudaPlan> msm_cuda_plan<Bn254G2>(std::size_t, const MsmCudaOptions&);
+template std::size_t selected_sum_scratch_bytes<Bls12_381G1>(std::size_t);
+template std::size_t selected_sum_scratch_bytes<Bls12_381G2>(std::size_t);
+template std::size_t selected_sum_scratch_bytes<Bn254G1>(std::size_t);
+template std::size_t selected_sum_scratch_bytes<Bn254G2>(std::size_t);
+
+namespace groth16 {
+namespace {
+
+using Curve = Bls12_381;
+using Plan = CudaPlan<Curve>;
+
+template <class T>
+T take(Result<T> result) {
+  EXPECT_TRUE(result) << result.error().message;
+  if (!result) std::abort();
+  return std::move(*result);
+}
+
+class CudaPlanTest : public ::testing::Test {
+ protected:
+  std::size_t below(std::size_t end) { return end ? random_.next_u64() % end : 0; }
+  // Small numbers and large ones alike.
+  std::size_t some(std::size_t most) { return below(most >> below(18)) + below(2); }
+
+  CircuitSize circuit() {
+    CircuitSize c;
+    c.aux = some(200000);
+    c.inputs = 1 + some(100);
+    c.full = std::min(c.aux, some(200000));
+    c.dense_a = std::min(c.aux, some(200000));
+    c.dense_b = std::min(c.aux, some(200000));
+    while ((std::size_t{1} << c.domain_log2) < c.aux / 2 + c.inputs) ++c.domain_log2;
+    return c;
+  }
+  CudaMode mode() {
+    CudaMode m;
+    m.is_streamed = below(2);
+    m.roomy = below(2);
+    m.is_coset = below(2);
+    m.stream_chunk = m.is_streamed ? 1024 * (1 + below(40)) : 0;
+    m.pairs_per_batch = std::size_t{1} << (12 + below(14));
+    m.additions = below(2) ? MsmAdditions::kAuto : MsmAdditions::kXyzz;
+    return m;
+  }
+  // What a witness could select of a query: chunk by chunk no more than it has bases.
+  QueryPlan query(const QueryPlan& largest, std::size_t full) {
+    QueryPlan out;
+    const std::size_t sparse = below(6);
+    for (const WireChunk& c : largest.chunks) {
+      WireChunk mine;
+      mine.full = std::min(full, below(c.full + 1) >> sparse);
+      mine.ones = below(c.ones - mine.full + 1) >> below(6);
+      full -= mine.full;
+      out.chunks.push_back(mine);
+    }
+    return out;
+  }
+  PartitionShape partition(const CircuitSize& c, const CudaMode& m) {
+    const PartitionShape largest = largest_shape<Curve>(c, m);
+    PartitionShape s = largest;
+    s.full = below(c.full + 1) >> below(10);
+    s.l = query(largest.l, s.full);
+    s.a = query(largest.a, s.full);
+    s.b_g1 = query(largest.b_g1, s.full);
+    s.b_g2 = query(largest.b_g2, s.full);
+    return s;
+  }
+  SeededRandom random_{11};
+};
+
+// Every buffer that the backend asks for lies in the lease and is as large as it asks.
+void expect_room(const Plan& p) {
+  const PartitionShape& s = p.shape;
+  const auto room = [&](gpu::MemoryPlan::Id id, std::size_t bytes) {
+    EXPECT_LE(bytes, p.memory.bytes(id));
+    EXPECT_LE(p.memory.offset(id) + p.memory.bytes(id), p.memory.total_bytes());
+  };
+  room(p.full_values, sizeof(Plan::Fr) * s.full);
+  room(p.full_scalars, sizeof(Plan::Scalar) * s.full);
+  room(p.g1_results, sizeof(Xyzz<Plan::G1>) * p.g1_count());
+  room(p.g2_results, sizeof(Xyzz<Plan::G2>) * p.g2_count());
+  for (const QueryPlan* q : {&s.l, &s.a, &s.b_g1, &s.b_g2}) {
+    room(p.scalars, sizeof(Plan::Scalar) * (q == &s.b_g2 ? 0 : q->full()));
+    for (const WireChunk& c : q->chunks) {
+      room(p.list, 4 * std::max(c.ones, c.full));
+      room(p.value_list, 4 * c.full);
+    }
+  }
+  room(p.bases, sizeof(Affine<Plan::G2>) * s.b_g2.full());
+  for (const MsmCudaPlan* m : {&p.l_plan, &p.a_plan, &p.b_g1_plan, &p.b_g2_plan}) {
+    room(p.tail_scratch, m->scratch_bytes);
+  }
+  EXPECT_GE(p.l_plan.count, s.l.full());
+  EXPECT_GE(p.b_g2_plan.count, s.b_g2.full());
+  room(p.h_scratch, p.h_plan.scratch_bytes);
+}
+
+TEST_F(CudaPlanTest, WhatIsPromisedForACircuitHoldsForEveryWitness) {
+  int exceeded = 0, own = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const CircuitSize c = circuit();
+    const CudaMode m = mode();
+    const Plan largest = take(Plan::make(largest_shape<Curve>(c, m)));
+    const PartitionShape shape = partition(c, m);
+    SCOPED_TRACE(::testing::Message() << "round " << round << ", aux " << c.aux << ", full "
+                                      << c.full << " of which " << shape.full);
+    const Plan plan = take(Plan::make_within(shape, largest));
+    EXPECT_LE(plan.memory.total_bytes(), largest.memory.total_bytes());
+    EXPECT_LE(plan.result_bytes(), largest.result_bytes());
+    EXPECT_EQ(plan.shape.l.full(), shape.l.full());
+    expect_room(plan);
+    const Plan alone = take(Plan::make(shape));
+    (alone.memory.total_bytes() > largest.memory.total_bytes() ? exceeded : own)++;
+    if (HasFailure()) return;
+  }
+  // Both happen: a smaller witness that wants more, and one that wants less.
+  EXPECT_GT(exceeded, 100);
+  EXPECT_GT(own, 1000);
+}
+
+TEST_F(CudaPlanTest, APartitionBeyondItsCircuitIsRefused) {
+  const CircuitSize c = {12, 5000, 3, 1000, 4000, 4000};
+  const CudaMode streamed = {.is_streamed = true, .stream_chunk = 1024};
+  const Plan largest = take(Plan::make(largest_shape<Curve>(c, streamed)));
+  EXPECT_EQ(largest.shape.l.chunks.size(), 5u);
+  EXPECT_EQ(largest.shape.b_g2.chunks.size(), 10u);
+  const auto refused = [&](auto&& change) {
+    PartitionShape s = largest.shape;
+    EXPECT_TRUE(Plan::make_within(s, largest));
+    change(s);
+    const auto plan = Plan::make_within(s, largest);
+    return !plan && plan.error().code == ErrorCode::kInternal;
+  };
+  EXPECT_TRUE(refused([](PartitionShape& s) { ++s.full; }));
+  EXPECT_TRUE(refused([](PartitionShape& s) { ++s.aux; }));
+  EXPECT_TRUE(refused([](PartitionShape& s) { ++s.inputs; }));
+  EXPECT_TRUE(refused([](PartitionShape& s) { s.l.chunks.push_back({}); }));
+  EXPECT_TRUE(refused([](PartitionShape& s) { s.a.chunks[0].full += 1; }));
+  EXPECT_TRUE(refused([](PartitionShape& s) { s.b_g1.chunks[0].ones = 1025; }));
+}
+
+TEST_F(CudaPlanTest, ChunksAreWholeRanksAndNeverNone) {
+  EXPECT_EQ(words_of_chunk(0, 0), 8u);
+  EXPECT_EQ(words_of_chunk(1000, 0), 1000u);
+  EXPECT_EQ(words_of_chunk(1000, 1024), 16u);
+  EXPECT_EQ(words_of_chunk(1000, 512), 8u);
+  EXPECT_EQ(words_of_chunk(1000, 64), 8u);
+}
+
+// Of 2^27 points in chunks of 2^16, which once were more than a slot can fetch.
+TEST_F(CudaPlanTest, SmallChunksLeaveMoreResultsAndCostMore) {
+  const CircuitSize c = {27, 130000000, 30, 2000000, 100000000, 30000000};
+  double cost = 0;
+  std::size_t results = std::size_t{1} << 40;
+  for (unsigned log = 16; log <= 23; ++log) {
+    CudaMode m = {.is_streamed = true, .stream_chunk = std::size_t{1} << log};
+    const Plan plan = take(Plan::make(largest_shape<Curve>(c, m)));
+    EXPECT_EQ(plan.h_chunks(), std::size_t{1} << (27 - log));
+    EXPECT_EQ(plan.result_bytes(), 256 + 192 * plan.g1_count() + 384 * plan.g2_count());
+    // The windows are made up, so neither falls at every step; over three they do.
+    if (log % 3 == 1) {
+      EXPECT_LT(plan.result_bytes(), results);
+      EXPECT_TRUE(cost == 0 || plan.h_cost() < cost);
+      results = plan.result_bytes();
+      cost = plan.h_cost();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace groth16
+}  // namespace cuzk

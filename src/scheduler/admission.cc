@@ -195,6 +195,16 @@ std::size_t Scheduler::Impl::parsed_ahead(unsigned job_class) const {
   return out;
 }
 
+// Of jobs at a parser, or parsed and not begun.
+std::set<std::string_view> Scheduler::Impl::clients_parsed() const {
+  std::set<std::string_view> out;
+  for (const auto& [sequence, job] : active) {
+    if (job->has_pending() && !job->begun) out.insert(job->spec.client);
+  }
+  for (const Job* job : parsing) out.insert(job->spec.client);
+  return out;
+}
+
 std::optional<JobId> Scheduler::next_parse(bool critical_only) {
   Impl& s = *impl_;
   // Ranking a long queue costs; most calls end here, when enough is parsed for what waits.
@@ -202,20 +212,24 @@ std::optional<JobId> Scheduler::next_parse(bool critical_only) {
   for (const auto& [sequence, job] : s.queue) {
     if (job->stage == internal::JobStage::kQueued) highest = std::min(highest, job->spec.priority);
   }
-  if (highest != Priority::kCritical &&
-      (critical_only ||
-       s.parsed_ahead(1 + static_cast<unsigned>(highest)) >= s.limits.parse_ahead)) {
-    return std::nullopt;
-  }
+  if (critical_only && highest != Priority::kCritical) return std::nullopt;
+  const unsigned highest_class = 1 + static_cast<unsigned>(highest);
+  const bool enough =
+      highest != Priority::kCritical && s.parsed_ahead(highest_class) >= s.limits.parse_ahead;
+  // But a client of whom none is parsed may be next: it does not wait for what others have parsed.
+  const auto parsed = enough ? s.clients_parsed() : std::set<std::string_view>();
   Impl::Job* best = nullptr;
   internal::Rank best_rank;
   for (const auto& [sequence, job] : s.queue) {
     if (job->stage != internal::JobStage::kQueued || (critical_only && !job->critical())) continue;
+    if (enough && parsed.contains(job->spec.client)) continue;
     const internal::Rank r = s.rank(*job);
     if (!best || r < best_rank) best = job, best_rank = r;
   }
   if (!best) return std::nullopt;
-  if (!best->critical() && s.parsed_ahead(s.rank_class(*best)) >= s.limits.parse_ahead) {
+  const unsigned best_class = s.rank_class(*best);
+  if (enough && best_class > highest_class) return std::nullopt;
+  if (!enough && !best->critical() && s.parsed_ahead(best_class) >= s.limits.parse_ahead) {
     return std::nullopt;
   }
   const std::size_t limit = best->critical() ? s.limits.parse_bytes : s.parse_pool_nc;

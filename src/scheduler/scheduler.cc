@@ -135,6 +135,8 @@ void Scheduler::Impl::end_if_over(Job& j) {
   release_parse(j);
   const auto client = clients.find(j.spec.client);
   CUZK_CHECK(client != clients.end() && client->second.jobs > 0);
+  client->second.critical -= j.critical();
+  critical_count -= j.critical();
   if (--client->second.jobs == 0) clients.erase(client);
   ended.push_back(
       {j.id, j.stopping ? j.end_reason : EndReason::kDone, j.needed_bytes, j.limit_bytes});
@@ -214,11 +216,15 @@ Submission Scheduler::refusal(const JobSpec& spec) const {
   if (spec.parse_bytes > parse_limit) {
     return {Refusal::kTooLarge, spec.parse_bytes, parse_limit, 0};
   }
-  if (s.jobs.size() >= s.limits.queued_jobs) return {Refusal::kQueueFull, 0, s.jobs.size(), 0};
+  const auto alike = [critical](std::size_t all, std::size_t criticals) {
+    return critical ? criticals : all - criticals;
+  };
+  const std::size_t queued = alike(s.jobs.size(), s.critical_count);
+  if (queued >= s.limits.queued_jobs) return {Refusal::kQueueFull, 0, queued, 0};
   const auto known = s.clients.find(spec.client);
-  if (s.limits.jobs_per_client && known != s.clients.end() &&
-      known->second.jobs >= s.limits.jobs_per_client) {
-    return {Refusal::kClientFull, 0, known->second.jobs, 0};
+  if (s.limits.jobs_per_client && known != s.clients.end()) {
+    const std::size_t own = alike(known->second.jobs, known->second.critical);
+    if (own >= s.limits.jobs_per_client) return {Refusal::kClientFull, 0, own, 0};
   }
   return {};
 }
@@ -230,6 +236,8 @@ Submission Scheduler::submit(JobId id, const JobSpec& spec) {
   internal::Client& client = s.clients[spec.client];
   if (client.jobs == 0) client.served = std::max(client.served, s.virtual_time);
   ++client.jobs;
+  client.critical += spec.priority == Priority::kCritical;
+  s.critical_count += spec.priority == Priority::kCritical;
   auto job = std::make_unique<Impl::Job>();
   job->id = id;
   job->spec = spec;

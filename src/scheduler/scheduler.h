@@ -77,9 +77,11 @@ struct Limits {
   std::size_t critical_reserve_bytes = 0;  // of those
   std::size_t pinned_bytes = 0;            // 0: not limited
   std::size_t parse_bytes = 0;             // for parsed requests; a quarter is CRITICAL's
-  std::size_t queued_jobs = 4096;          // not ended
-  std::size_t jobs_per_client = 0;         // not ended; 0: not limited
-  unsigned parse_ahead = 2;                // jobs parsed and not begun, of the same class or above
+  // Jobs not ended, of CRITICAL ones and of the others: neither can keep the other out.
+  std::size_t queued_jobs = 4096;
+  std::size_t jobs_per_client = 0;  // likewise; 0: not limited
+  // Jobs parsed and not begun, of the same class or above; and one of each client that has none.
+  unsigned parse_ahead = 2;
   unsigned synthesis_ahead =
       2;  // partitions in synthesis or behind it and before a prove, likewise
   unsigned quarantine_after = 3;

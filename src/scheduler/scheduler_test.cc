@@ -226,6 +226,35 @@ TEST_F(SchedulerTest, ClientsTakeTurnsWhateverTheyQueue) {
   EXPECT_EQ(order, (std::vector<JobId>{1, 1, 11, 11, 2, 2, 12, 12, 3, 3, 13, 13, 4, 4, 5, 5}));
 }
 
+TEST_F(SchedulerTest, AClientsFirstJobDoesNotWaitForWhatOthersHaveParsed) {
+  Limits limits;
+  limits.memory_bytes = 1000;
+  limits.parse_ahead = 2;
+  make(limits);
+  submit_parsed(1, Priority::kNormal, "a", 2, "many");
+  submit_parsed(2, Priority::kNormal, "a", 2, "many");
+  for (JobId id = 3; id <= 5; ++id) submit(id, Priority::kNormal, "many");
+  EXPECT_FALSE(scheduler->next_parse());
+  load(cost(100, 10, 10));
+  std::vector<JobId> order = {synthesize().job};
+  prove_and_finish(Outcome::kVerified);
+  EXPECT_EQ(scheduler->next_parse(), 3u);
+  scheduler->parsed(3, "a", 2);
+  EXPECT_FALSE(scheduler->next_parse());
+  submit(6, Priority::kLow, "other");
+  EXPECT_FALSE(scheduler->next_parse());  // of a lower class than what waits
+  submit(7, Priority::kNormal, "few");
+  ASSERT_EQ(scheduler->next_parse(), 7u);
+  submit(8, Priority::kNormal, "few");
+  EXPECT_FALSE(scheduler->next_parse());
+  scheduler->parsed(7, "a", 1);
+  for (int i = 0; i < 3; ++i) {
+    order.push_back(synthesize().job);
+    prove_and_finish(Outcome::kVerified);
+  }
+  EXPECT_EQ(order, (std::vector<JobId>{1, 1, 7, 2}));
+}
+
 TEST_F(SchedulerTest, WrongProofIsTriedOnTheSameDeviceThenAnotherThenTheFallback) {
   Limits limits;
   limits.memory_bytes = 1000;
@@ -352,6 +381,17 @@ TEST_F(SchedulerTest, QueuesAreBoundedAndCancelGivesEverythingBack) {
   submit(3, Priority::kNormal, "y");
   EXPECT_EQ(scheduler->submit(4, {"z", Priority::kNormal, kNoDeadline, 1}).refusal,
             Refusal::kQueueFull);
+  // Neither limit keeps a critical job out; they have as much room of their own.
+  submit(5, Priority::kCritical, "x");
+  submit(6, Priority::kCritical, "x");
+  EXPECT_EQ(scheduler->submit(7, {"x", Priority::kCritical, kNoDeadline, 1}).refusal,
+            Refusal::kClientFull);
+  submit(7, Priority::kCritical, "y");
+  EXPECT_EQ(scheduler->submit(8, {"z", Priority::kCritical, kNoDeadline, 1}).refusal,
+            Refusal::kQueueFull);
+  scheduler->check();
+  for (const JobId id : {5, 6, 7}) EXPECT_TRUE(scheduler->cancel(id));
+  EXPECT_EQ(scheduler->take_ended().size(), 3u);
   EXPECT_EQ(scheduler->next_parse(), 1u);
   EXPECT_TRUE(scheduler->cancel(1));
   EXPECT_TRUE(scheduler->cancel(2));
@@ -361,7 +401,7 @@ TEST_F(SchedulerTest, QueuesAreBoundedAndCancelGivesEverythingBack) {
   EXPECT_FALSE(scheduler->cancel(1));
   EXPECT_TRUE(scheduler->cancel(3));
   EXPECT_EQ(scheduler->parse_leased_bytes(), 0u);
-  EXPECT_EQ(scheduler->counts().ended, 3u);
+  EXPECT_EQ(scheduler->counts().ended, 6u);
   scheduler->check();
 }
 

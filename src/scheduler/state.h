@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -116,6 +117,7 @@ struct Device {
 struct Client {
   std::uint64_t served = 0;  // partitions begun, in virtual time
   std::size_t jobs = 0;      // not ended
+  std::size_t critical = 0;  // of those
 };
 
 }  // namespace cuzk::scheduler::internal
@@ -151,6 +153,7 @@ struct Scheduler::Impl {
   bool make_room(std::size_t missing, const std::vector<CircuitId>& keep, bool last_resort);
   std::size_t ahead_of_prove(unsigned job_class) const;
   std::size_t parsed_ahead(unsigned job_class) const;
+  std::set<std::string_view> clients_parsed() const;
   bool prove_fits(const Job& job, const Partition& p, const ProveCost& cost, const Device& d) const;
 
   // scheduler.cc: what happens to jobs.
@@ -187,6 +190,7 @@ struct Scheduler::Impl {
   std::uint64_t next_sequence = 1;
   std::uint64_t use_counter = 0;
   std::uint64_t virtual_time = 0;
+  std::size_t critical_count = 0;  // of `jobs`
   std::size_t accepted_count = 0;
   std::size_t ended_count = 0;
 };

@@ -140,6 +140,11 @@ void Scheduler::check() const {
     CUZK_CHECK(!device.spec.memory_bytes ||
                sum.device[d] <= device.spec.memory_bytes + device.spec.critical_bytes);
   }
+  std::size_t criticals = 0;
+  for (const auto& [id, job] : s.jobs) criticals += job->critical();
+  CUZK_CHECK(criticals == s.critical_count);
+  CUZK_CHECK(criticals <= s.limits.queued_jobs);
+  CUZK_CHECK(s.jobs.size() - criticals <= s.limits.queued_jobs);
   const Counts c = counts();
   CUZK_CHECK(c.accepted == c.ended + c.queued + c.running);
   CUZK_CHECK(s.ended_count >= s.ended.size());

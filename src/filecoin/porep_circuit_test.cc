@@ -29,10 +29,10 @@ void append_steps(MerkleProof& proof, const nlohmann::json& path) {
 }
 
 MerkleProof merkle(const nlohmann::json& j) {
-  const auto& [kind, data] = *j.at("data").items().begin();
+  const auto& data = j.at("data").front();  // under the name of its kind
   MerkleProof proof;
-  proof.root = data.at("root").template get<Node>();
-  proof.leaf = data.at("leaf").template get<Node>();
+  proof.root = data.at("root").get<Node>();
+  proof.leaf = data.at("leaf").get<Node>();
   for (const char* part : {"path", "base_proof", "sub_proof", "top_proof"}) {
     if (data.contains(part)) append_steps(proof, data.at(part));
   }
@@ -49,7 +49,7 @@ ColumnProof column(const nlohmann::json& j) {
 
 std::vector<PorepChallengeProof> partition(const nlohmann::json& c1, std::size_t number) {
   std::vector<PorepChallengeProof> out;
-  for (const auto& j : c1.at("vanilla_proofs").items().begin().value().at(number)) {
+  for (const auto& j : c1.at("vanilla_proofs").front().at(number)) {
     PorepChallengeProof& proof = out.emplace_back();
     proof.comm_d_proof = merkle(j.at("comm_d_proofs"));
     proof.comm_r_last_proof = merkle(j.at("comm_r_last_proof"));

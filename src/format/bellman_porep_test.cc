@@ -13,6 +13,7 @@
 #include "filecoin/porep_circuit.h"
 #include "format/bellman_key.h"
 #include "format/bellman_proof.h"
+#include "format/c1.h"
 #include "groth16/prover.h"
 #include "groth16/quotient.h"
 #include "groth16/setup.h"
@@ -25,45 +26,8 @@ namespace {
 using bls12_381::Fr;
 using groth16::testing::read_bytes;
 using groth16::testing::read_json;
-using nlohmann::json;
 
 const std::string kGolden = CUZK_TESTDATA_DIR "/golden/porep_2kib_v1_1/";
-
-// Just enough of the C1 JSON for one that is known to be good.
-filecoin::MerkleProof merkle_proof(const json& j) {
-  const auto& [kind, data] = *j.at("data").items().begin();
-  filecoin::MerkleProof proof;
-  proof.root = data.at("root").template get<filecoin::Node>();
-  proof.leaf = data.at("leaf").template get<filecoin::Node>();
-  for (const auto& step : data.at("path").at("path")) {
-    auto& out = proof.path.emplace_back();
-    for (const auto& hash : step.at("hashes")) out.siblings.push_back(hash.get<filecoin::Node>());
-    out.index = step.at("index");
-  }
-  return proof;
-}
-filecoin::ColumnProof column_proof(const json& j) {
-  filecoin::ColumnProof proof;
-  proof.index = j.at("column").at("index");
-  for (const auto& row : j.at("column").at("rows")) {
-    proof.rows.push_back(row.get<filecoin::Node>());
-  }
-  proof.inclusion = merkle_proof(j.at("inclusion_proof"));
-  return proof;
-}
-std::vector<filecoin::PorepChallengeProof> challenge_proofs(const json& c1) {
-  std::vector<filecoin::PorepChallengeProof> out;
-  for (const auto& j : c1.at("vanilla_proofs").items().begin().value().at(0)) {
-    auto& proof = out.emplace_back();
-    proof.comm_d_proof = merkle_proof(j.at("comm_d_proofs"));
-    proof.comm_r_last_proof = merkle_proof(j.at("comm_r_last_proof"));
-    const auto& columns = j.at("replica_column_proofs");
-    proof.c_x = column_proof(columns.at("c_x"));
-    for (const auto& c : columns.at("drg_parents")) proof.drg_parents.push_back(column_proof(c));
-    for (const auto& c : columns.at("exp_parents")) proof.exp_parents.push_back(column_proof(c));
-  }
-  return out;
-}
 
 Digest32 sha256_of_file(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
@@ -99,9 +63,11 @@ class GoldenPorep : public ::testing::Test {
   void SetUp() override { ASSERT_NE(key_, nullptr); }
 
   CompactWitness<Fr> witness() {
-    const auto c1 = read_json(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json");
-    auto out = filecoin::synthesize_porep_witness(context_->tasks, *filecoin::porep_shape(2048),
-                                                  challenge_proofs(c1), golden_.public_inputs);
+    const auto c1 = format::read_c1(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json");
+    EXPECT_TRUE(c1) << c1.error().message;
+    auto out =
+        filecoin::synthesize_porep_witness(context_->tasks, *filecoin::porep_shape(2048),
+                                           c1->partitions.at(0), golden_.public_inputs);
     EXPECT_TRUE(out) << out.error().message;
     return std::move(*out);
   }

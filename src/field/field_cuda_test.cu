@@ -11,7 +11,22 @@
 namespace cuzk {
 namespace {
 
-inline constexpr int kOperations = 7;
+inline constexpr int kOperations = 8;
+
+// a b by the quotient of a.
+template <class P>
+__device__ device::DeviceFp<P> by_quotient(const device::DeviceFp<P>& a,
+                                           const device::DeviceFp<P>& b) {
+  using F = device::DeviceFp<P>;
+  F one = F::zero();
+  one.w[0] = 1;
+  return F::reduce_once(F::scaled_by(a * one, F::quotient_of(a), b));
+}
+template <class F>
+__device__ device::DeviceFp2<F> by_quotient(const device::DeviceFp2<F>& a,
+                                            const device::DeviceFp2<F>& b) {
+  return a * b;
+}
 
 template <class F>
 __global__ void all_operations(const F* a, const F* b, F* out, int count) {
@@ -25,6 +40,13 @@ __global__ void all_operations(const F* a, const F* b, F* out, int count) {
   r[4] = -a[i];
   r[5] = a[i].dbl();
   r[6] = a[i].is_zero() ? a[i] : device::inverse(a[i]);
+  r[7] = by_quotient(a[i], b[i]);
+}
+
+template <class F>
+__global__ void invert_by_warps(const F* a, F* out, int count) {
+  const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (thread / 32 < count) out[thread] = device::inverse_by_warp(a[thread / 32]);
 }
 
 template <class P>
@@ -120,6 +142,34 @@ TYPED_TEST(FieldCuda, AgreesWithTheHost) {
     if (!a[i].is_zero()) {
       ASSERT_EQ(r[6] * a[i], F::one()) << "inverse " << i;
     }
+    ASSERT_EQ(r[7], a[i] * b[i]) << "product by a quotient " << i;
+  }
+}
+
+TYPED_TEST(FieldCuda, EveryLaneOfAWarpHasTheInverse) {
+  using F = TypeParam;
+  using D = device::DeviceField<F>;
+  if (gpu::list_devices().empty()) GTEST_SKIP() << "no CUDA device: nothing was run";
+  std::vector<F> values;
+  for (const F& x : Samples<F>::extreme()) {
+    if (!x.is_zero()) values.push_back(x);
+  }
+  SeededRandom random(2);
+  for (int i = 0; i < 3000; ++i) values.push_back(F::random(random));
+  const std::size_t lanes = 32 * values.size();
+  auto in = gpu::DeviceBuffer<F>::allocate(values.size());
+  auto out = gpu::DeviceBuffer<F>::allocate(lanes);
+  ASSERT_TRUE(in && out);
+  ASSERT_TRUE(gpu::upload(nullptr, in->span(), std::span<const F>(values)));
+  invert_by_warps<D><<<static_cast<unsigned>((lanes + 127) / 128), 128>>>(
+      reinterpret_cast<const D*>(in->span().data()), reinterpret_cast<D*>(out->span().data()),
+      static_cast<int>(values.size()));
+  ASSERT_TRUE(gpu::launched("invert_by_warps"));
+  std::vector<F> got(lanes);
+  ASSERT_TRUE(gpu::download(nullptr, std::span<F>(got), out->const_span()));
+  ASSERT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  for (std::size_t i = 0; i < lanes; ++i) {
+    ASSERT_EQ(got[i] * values[i / 32], F::one()) << "lane " << i % 32 << " of value " << i / 32;
   }
 }
 

@@ -59,6 +59,11 @@ __device__ __forceinline__ u32 madc_lo_cc(u32 a, u32 b, u32 c) {
   asm volatile("madc.lo.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
   return r;
 }
+__device__ __forceinline__ u32 madc_lo(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm volatile("madc.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
 __device__ __forceinline__ u32 madc_hi_cc(u32 a, u32 b, u32 c) {
   u32 r;
   asm volatile("madc.hi.cc.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
@@ -85,6 +90,10 @@ struct ModulusWords {
   }
   __device__ __forceinline__ static constexpr u32 twice_p(int i) {
     return p(i) << 1 | (i > 0 ? p(i - 1) >> 31 : 0);
+  }
+  // 2^(32 kWords) - p; p is odd.
+  __device__ __forceinline__ static constexpr u32 minus_p(int i) {
+    return i == 0 ? 0u - p(0) : ~p(i);
   }
   static constexpr u32 kInv = static_cast<u32>(montgomery_inverse(P::kModulus));
   // p = 1 - 2^32 + ... : the quotient word is -t0, and the two lowest words of its product with p
@@ -288,7 +297,170 @@ struct alignas(16) DeviceFp {
     return r;
   }
 
+  // The quotient floor(c 2^(32 kWords) / p) of this as a factor of scaled_by(): `montgomery` is the
+  // same factor in Montgomery form, c R mod p, so that c R - (c R mod p) is a multiple of p.
+  __device__ __forceinline__ static DeviceFp quotient_of(const DeviceFp& montgomery) {
+    constexpr auto kInverse = negated_inverse();
+    u32 even[kWords + 2], odd[kWords + 1];
+    clear(even, odd);
+#pragma unroll
+    for (int j = 0; j < kWords; ++j) add_low_row(even, odd, montgomery.w, kInverse.word[j], j);
+    return join_low(even, odd);
+  }
+
+  // c x, below 2 p, for a factor c below p (not in Montgomery form) with its quotient, and any x of
+  // kWords words, in whichever form the product is to have. No more than the words that matter are
+  // multiplied: those of x q above the middle, less what their carries lose, and those of c x and
+  // of the multiple of p below it; for 8 words 186 or 214 slots, where lazy_product takes 224 or
+  // 264. The columns that are left out make the quotient too small by less than 8 / 2^32, so that
+  // c x - floor(.) p < (1 + 8 / 2^32 + x / 2^(32 kWords)) p.
+  __device__ __forceinline__ static DeviceFp scaled_by(const DeviceFp& c, const DeviceFp& quotient,
+                                                       const DeviceFp& x) {
+    const DeviceFp times = high_product(x, quotient);
+    u32 even[kWords + 2], odd[kWords + 1];
+    clear(even, odd);
+#pragma unroll
+    for (int j = 0; j < kWords; ++j) add_low_row(even, odd, x.w, c.w[j], j);
+#pragma unroll
+    for (int j = Modulus::kLowWordsSpecial ? 2 : 0; j < kWords; ++j) {
+      add_low_row(even, odd, times.w, Modulus::minus_p(j), j);
+    }
+    DeviceFp r = join_low(even, odd);
+    if constexpr (Modulus::kLowWordsSpecial) {
+      // The two lowest words of -p are 2^32 - 1.
+      r.w[0] = sub_cc(r.w[0], times.w[0]);
+#pragma unroll
+      for (int i = 1; i < kWords - 1; ++i) r.w[i] = subc_cc(r.w[i], times.w[i]);
+      r.w[kWords - 1] = subc(r.w[kWords - 1], times.w[kWords - 1]);
+      r.w[1] = add_cc(r.w[1], times.w[0]);
+#pragma unroll
+      for (int i = 2; i < kWords - 1; ++i) r.w[i] = addc_cc(r.w[i], times.w[i - 1]);
+      r.w[kWords - 1] = addc(r.w[kWords - 1], times.w[kWords - 2]);
+    }
+    return r;
+  }
+
  private:
+  struct Words {
+    u32 word[kWords];
+  };
+  // -1 / p modulo 2^(32 kWords), by Newton's iteration.
+  __device__ __forceinline__ static constexpr Words negated_inverse() {
+    Words x{};
+    x.word[0] = 0u - Modulus::kInv;  // 1 / p
+    for (int correct = 1; correct < kWords; correct *= 2) {
+      Words t{};  // 2 - p x
+      for (int i = 0; i < kWords; ++i) {
+        std::uint64_t carry = 0;
+        for (int j = 0; i + j < kWords; ++j) {
+          carry += static_cast<std::uint64_t>(Modulus::p(i)) * x.word[j] + t.word[i + j];
+          t.word[i + j] = static_cast<u32>(carry);
+          carry >>= 32;
+        }
+      }
+      std::uint64_t more = 3;
+      for (int i = 0; i < kWords; ++i) {
+        more += static_cast<u32>(~t.word[i]);
+        t.word[i] = static_cast<u32>(more);
+        more >>= 32;
+      }
+      Words y{};
+      for (int i = 0; i < kWords; ++i) {
+        std::uint64_t carry = 0;
+        for (int j = 0; i + j < kWords; ++j) {
+          carry += static_cast<std::uint64_t>(t.word[i]) * x.word[j] + y.word[i + j];
+          y.word[i + j] = static_cast<u32>(carry);
+          carry >>= 32;
+        }
+      }
+      x = y;
+    }
+    std::uint64_t more = 1;
+    for (int i = 0; i < kWords; ++i) {
+      more += static_cast<u32>(~x.word[i]);
+      x.word[i] = static_cast<u32>(more);
+      more >>= 32;
+    }
+    return x;
+  }
+
+  // Word k of `odd` has position k + 1 in low products, and position kWords - 1 + k in high ones,
+  // where word k of `even` has position kWords - 2 + k.
+  __device__ __forceinline__ static void clear(u32* even, u32* odd) {
+#pragma unroll
+    for (int i = 0; i < kWords + 2; ++i) even[i] = 0;
+#pragma unroll
+    for (int i = 0; i < kWords + 1; ++i) odd[i] = 0;
+  }
+  // a b 2^(32 j) modulo 2^(32 kWords).
+  __device__ __forceinline__ static void add_low_row(u32* even, u32* odd, const u32* a, u32 b,
+                                                     int j) {
+    const int first_even = j % 2;  // word of `a` that begins the even positions
+#pragma unroll
+    for (int i = first_even; i + j < kWords; i += 2) {
+      const int at = i + j;
+      even[at] = i == first_even ? mad_lo_cc(a[i], b, even[at]) : madc_lo_cc(a[i], b, even[at]);
+      even[at + 1] =
+          at + 2 < kWords ? madc_hi_cc(a[i], b, even[at + 1]) : madc_hi(a[i], b, even[at + 1]);
+    }
+#pragma unroll
+    for (int i = 1 - first_even; i + j < kWords; i += 2) {
+      const int at = i + j - 1;
+      const bool first = i == 1 - first_even;
+      if (at + 2 < kWords) {
+        odd[at] = first ? mad_lo_cc(a[i], b, odd[at]) : madc_lo_cc(a[i], b, odd[at]);
+        odd[at + 1] = madc_hi_cc(a[i], b, odd[at + 1]);
+      } else {
+        odd[at] = first ? a[i] * b + odd[at] : madc_lo(a[i], b, odd[at]);
+      }
+    }
+  }
+  __device__ __forceinline__ static DeviceFp join_low(const u32* even, const u32* odd) {
+    DeviceFp r;
+    r.w[0] = even[0];
+    r.w[1] = add_cc(even[1], odd[0]);
+#pragma unroll
+    for (int i = 2; i < kWords - 1; ++i) r.w[i] = addc_cc(even[i], odd[i - 1]);
+    r.w[kWords - 1] = addc(even[kWords - 1], odd[kWords - 2]);
+    return r;
+  }
+  // The upper kWords words of a b, or one less: of the lower columns only the two uppermost count.
+  __device__ __forceinline__ static DeviceFp high_product(const DeviceFp& a, const DeviceFp& b) {
+    u32 even[kWords + 2], odd[kWords + 1];
+    clear(even, odd);
+#pragma unroll
+    for (int j = 0; j < kWords; ++j) {
+      // A row that ends on the highest word of `a` meets a place that has held carries only.
+      const bool even_is_last = j % 2 == 1;
+      const int low_even = kWords - 2 - j >= 0 ? kWords - 2 - j : 1;
+      const int low_odd = kWords - 1 - j;
+#pragma unroll
+      for (int i = low_even; i < kWords; i += 2) {
+        const int at = i + j - (kWords - 2);
+        even[at] = i == low_even ? mad_lo_cc(a.w[i], b.w[j], even[at])
+                                 : madc_lo_cc(a.w[i], b.w[j], even[at]);
+        even[at + 1] = even_is_last && i + 2 >= kWords ? madc_hi(a.w[i], b.w[j], even[at + 1])
+                                                       : madc_hi_cc(a.w[i], b.w[j], even[at + 1]);
+      }
+      if (!even_is_last && j > 0) even[j + 2] = addc(0, 0);
+#pragma unroll
+      for (int i = low_odd; i < kWords; i += 2) {
+        const int at = i + j - (kWords - 1);
+        odd[at] =
+            i == low_odd ? mad_lo_cc(a.w[i], b.w[j], odd[at]) : madc_lo_cc(a.w[i], b.w[j], odd[at]);
+        odd[at + 1] = !even_is_last && i + 2 >= kWords ? madc_hi(a.w[i], b.w[j], odd[at + 1])
+                                                       : madc_hi_cc(a.w[i], b.w[j], odd[at + 1]);
+      }
+      if (even_is_last) odd[j + 1] = addc(0, 0);
+    }
+    DeviceFp r;
+    add_cc(even[1], odd[0]);
+#pragma unroll
+    for (int i = 0; i < kWords - 1; ++i) r.w[i] = addc_cc(even[i + 2], odd[i + 1]);
+    r.w[kWords - 1] = addc(even[kWords + 1], odd[kWords]);
+    return r;
+  }
+
   template <bool kFirst>
   __device__ __forceinline__ static void step(u32* even, u32* odd, const u32* a, u32 b,
                                               const u32* c, u32 d) {

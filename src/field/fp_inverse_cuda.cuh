@@ -40,7 +40,7 @@ class Divsteps {
     for (bool more = true; more;) {
       const Matrix m = halve(eta, static_cast<u32>(f.v[0]) | static_cast<u32>(f.v[1]) << 30,
                              static_cast<u32>(g.v[0]) | static_cast<u32>(g.v[1]) << 30);
-      apply_modulo(m, d, e);
+      apply_modulo(m, d, e, -1);
       apply(m, f, g);
       std::int32_t any = 0;
 #pragma unroll
@@ -49,6 +49,35 @@ class Divsteps {
     }
     finish(d, f.v[kLimbs - 1] < 0);
     to_words(d, result);
+  }
+
+  // The same by a whole warp whose lanes have the same operand: lanes of even number hold f and g,
+  // the others d and e, so that one run of the code that applies a matrix serves both pairs.
+  __device__ static void invert_by_warp(const u32* a, u32* result) {
+    const bool odd = threadIdx.x & 1;
+    const int even_lane = static_cast<int>(threadIdx.x % 32 & ~1u);
+    Number x, y;
+#pragma unroll
+    for (int i = 0; i < kLimbs; ++i) {
+      x.v[i] = odd ? 0 : modulus(i);
+      y.v[i] = odd ? square_of_r(i) : limb_of(a, i);
+    }
+    int eta = -1;
+    for (bool more = true; more;) {
+      const u32 f = static_cast<u32>(x.v[0]) | static_cast<u32>(x.v[1]) << 30;
+      const u32 g = static_cast<u32>(y.v[0]) | static_cast<u32>(y.v[1]) << 30;
+      const Matrix m = halve(eta, __shfl_sync(~0u, f, even_lane), __shfl_sync(~0u, g, even_lane));
+      apply_modulo(m, x, y, odd ? -1 : 0);
+      std::int32_t any = 0;
+#pragma unroll
+      for (int i = 0; i < kLimbs; ++i) any |= y.v[i];
+      more = __shfl_sync(~0u, any, even_lane) != 0;
+    }
+    const bool negate = __shfl_sync(~0u, x.v[kLimbs - 1], even_lane) < 0;
+#pragma unroll
+    for (int i = 0; i < kLimbs; ++i) x.v[i] = __shfl_sync(~0u, x.v[i], even_lane + 1);
+    finish(x, negate);
+    to_words(x, result);
   }
 
  private:
@@ -170,18 +199,20 @@ class Divsteps {
 
   // (d, e) <- m (d, e) / 2^30 modulo p, from (-2p, p) to the same. The multiple of p that makes the
   // lowest word vanish is chosen so that it also undoes negative operands.
-  __host__ __device__ static void apply_modulo(const Matrix& m, Number& d, Number& e) {
+  // With `modulo` 0 in the place of -1, exact, as apply() is.
+  __host__ __device__ static void apply_modulo(const Matrix& m, Number& d, Number& e,
+                                               std::int32_t modulo) {
     constexpr u32 kInverse = 0u - Words::kInv;  // of p
-    const std::int32_t sign_d = d.v[kLimbs - 1] >> 31;
-    const std::int32_t sign_e = e.v[kLimbs - 1] >> 31;
+    const std::int32_t sign_d = d.v[kLimbs - 1] >> 31 & modulo;
+    const std::int32_t sign_e = e.v[kLimbs - 1] >> 31 & modulo;
     std::int32_t md = (m.ff & sign_d) + (m.fg & sign_e);
     std::int32_t me = (m.gf & sign_d) + (m.gg & sign_e);
     std::int64_t cd = wide_add(m.ff, d.v[0], wide_add(m.fg, e.v[0], 0));
     std::int64_t ce = wide_add(m.gf, d.v[0], wide_add(m.gg, e.v[0], 0));
     md -= static_cast<std::int32_t>((kInverse * static_cast<u32>(cd) + static_cast<u32>(md)) &
-                                    static_cast<u32>(kMask));
+                                    static_cast<u32>(kMask & modulo));
     me -= static_cast<std::int32_t>((kInverse * static_cast<u32>(ce) + static_cast<u32>(me)) &
-                                    static_cast<u32>(kMask));
+                                    static_cast<u32>(kMask & modulo));
     cd = wide_add(modulus(0), md, cd) >> 30;
     ce = wide_add(modulus(0), me, ce) >> 30;
 #pragma unroll
@@ -224,6 +255,19 @@ __device__ __noinline__ DeviceFp<P> inverse(const DeviceFp<P>& a) {
 template <class F>
 __device__ __noinline__ DeviceFp2<F> inverse(const DeviceFp2<F>& a) {
   const F n = inverse(a.c0.square() + a.c1.square());
+  return {a.c0 * n, -(a.c1 * n)};
+}
+
+// The inverse of what all lanes of a warp have; every lane gets it.
+template <class P>
+__device__ __noinline__ DeviceFp<P> inverse_by_warp(const DeviceFp<P>& a) {
+  DeviceFp<P> r;
+  Divsteps<P>::invert_by_warp(a.w, r.w);
+  return r;
+}
+template <class F>
+__device__ __noinline__ DeviceFp2<F> inverse_by_warp(const DeviceFp2<F>& a) {
+  const F n = inverse_by_warp(a.c0.square() + a.c1.square());
   return {a.c0 * n, -(a.c1 * n)};
 }
 

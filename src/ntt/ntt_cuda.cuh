@@ -11,8 +11,11 @@
 //          so that every access is a full line of 128 bytes.
 // Table:   entry v is the twiddle of node v, the product over the bits b of v of the root of order
 //          2^(b+2). The inverse of a node's twiddle is minus that of its mirror image on its level.
+//          Entries of the upper levels are there a second time with quotients, by which a product
+//          takes five sixths of the multiplications (DeviceFp::scaled_by).
 
 #include <algorithm>
+#include <bit>
 
 #include "field/fp_cuda.cuh"
 #include "gpu/launch_cuda.h"
@@ -38,6 +41,8 @@ struct Pass {
   unsigned stride_log;
   unsigned columns_log;  // 2^columns_log neighbouring columns share a tile
   u32 root;              // the node at depth 0
+  // Levels less deep than this have quotients, where `root` is 0; one less where it is 1.
+  unsigned quotients_depth;
 };
 
 // Index in shared memory, padded so that eight rows apart do not fall into the same banks.
@@ -60,21 +65,64 @@ __device__ __forceinline__ void store(uint4* low, uint4* high, u32 at, const F& 
   high[at] = reinterpret_cast<const uint4*>(&v)[1];
 }
 
-template <bool kInverse, class F>
-__device__ __forceinline__ F twiddle_of(const F* __restrict__ table, u32 node) {
-  if (kInverse && node != 0) node = (3u << (31 - __clz(node))) - 1 - node;
+template <class F>
+__device__ __forceinline__ F load_element(const F* from) {
+  return load<F>(reinterpret_cast<const uint4*>(from), reinterpret_cast<const uint4*>(from) + 1, 0);
+}
+
+template <bool kInverse>
+__device__ __forceinline__ u32 entry_of(u32 node) {
+  return kInverse && node != 0 ? (3u << (31 - __clz(node))) - 1 - node : node;
+}
+template <class F>
+__device__ __forceinline__ F load_entry(const F* __restrict__ entry) {
   F r;
-  reinterpret_cast<uint4*>(&r)[0] = __ldg(reinterpret_cast<const uint4*>(table + node));
-  reinterpret_cast<uint4*>(&r)[1] = __ldg(reinterpret_cast<const uint4*>(table + node) + 1);
+  reinterpret_cast<uint4*>(&r)[0] = __ldg(reinterpret_cast<const uint4*>(entry));
+  reinterpret_cast<uint4*>(&r)[1] = __ldg(reinterpret_cast<const uint4*>(entry) + 1);
   return r;
 }
+template <bool kInverse, class F>
+__device__ __forceinline__ F twiddle_of(const F* __restrict__ table, u32 node) {
+  return load_entry(table + entry_of<kInverse>(node));
+}
+
+// A twiddle in Montgomery form, and one with its quotient; both multiply values below 2 p to such.
+template <class F>
+struct Plain {
+  F t;
+  __device__ __forceinline__ F operator*(const F& v) const { return F::lazy_product(t, v); }
+};
+template <class F>
+struct WithQuotient {
+  F c;
+  F quotient;
+  __device__ __forceinline__ F operator*(const F& v) const { return F::scaled_by(c, quotient, v); }
+};
+
+// The table, and where its entries with quotients are, of the nodes below 2^quotients_log.
+template <class F>
+struct Twiddles {
+  const F* __restrict__ plain;
+  const F* __restrict__ with_quotients;
+
+  template <bool kInverse, bool kQuotients>
+  __device__ __forceinline__ auto of(u32 node) const {
+    const u32 entry = entry_of<kInverse>(node);
+    if constexpr (kQuotients) {
+      const F* const at = with_quotients + 2 * static_cast<std::size_t>(entry);
+      return WithQuotient<F>{load_entry(at), load_entry(at + 1)};
+    } else {
+      return Plain<F>{load_entry(plain + entry)};
+    }
+  }
+};
 
 // One butterfly of the node, on values below 2 p. The twiddle of an inverse has the opposite sign
 // of its table entry; node 0 has twiddle one in both directions.
-template <bool kDown, bool kInverse, class F>
-__device__ __forceinline__ void butterfly(F& low, F& high, const F& t, bool is_one) {
+template <bool kDown, bool kInverse, class F, class Twiddle>
+__device__ __forceinline__ void butterfly(F& low, F& high, const Twiddle& t, bool is_one) {
   if constexpr (kDown) {
-    const F v = is_one ? high : F::lazy_product(t, high);
+    const F v = is_one ? high : t * high;
     const F sum = F::lazy_sum(low, v);
     const F difference = F::lazy_difference(low, v);
     const bool swapped = kInverse && !is_one;
@@ -85,13 +133,13 @@ __device__ __forceinline__ void butterfly(F& low, F& high, const F& t, bool is_o
     const F difference =
         kInverse && !is_one ? F::lazy_difference(high, low) : F::lazy_difference(low, high);
     low = sum;
-    high = is_one ? difference : F::lazy_product(t, difference);
+    high = is_one ? difference : t * difference;
   }
 }
 
 // `count` levels (at most three) of 2^count elements in registers; `node` is their first node.
-template <bool kDown, bool kInverse, unsigned kCount, class F>
-__device__ __forceinline__ void small_walk(F* x, const F* __restrict__ table, u32 node) {
+template <bool kDown, bool kInverse, bool kQuotients, unsigned kCount, class F>
+__device__ __forceinline__ void small_walk(F* x, const Twiddles<F>& twiddles, u32 node) {
 #pragma unroll
   for (unsigned step = 0; step < kCount; ++step) {
     const unsigned level = kDown ? step : kCount - 1 - step;
@@ -99,7 +147,7 @@ __device__ __forceinline__ void small_walk(F* x, const F* __restrict__ table, u3
 #pragma unroll
     for (unsigned j = 0; j < (1u << level); ++j) {
       const u32 v = (node << level) + j;
-      const F t = twiddle_of<kInverse>(table, v);
+      const auto t = twiddles.template of<kInverse, kQuotients>(v);
 #pragma unroll
       for (unsigned i = 0; i < half; ++i) {
         butterfly<kDown, kInverse>(x[2 * half * j + i], x[2 * half * j + half + i], t, v == 0);
@@ -110,9 +158,9 @@ __device__ __forceinline__ void small_walk(F* x, const F* __restrict__ table, u3
 
 // One round: levels [done, done + kCount) of the pass on the tile in shared memory. A thread holds
 // 8 / 2^kCount groups of 2^kCount rows.
-template <bool kDown, bool kInverse, unsigned kCount, class F>
+template <bool kDown, bool kInverse, bool kQuotients, unsigned kCount, class F>
 __device__ __forceinline__ void round_in_shared(uint4* low, uint4* high,
-                                                const F* __restrict__ table, const Pass& pass,
+                                                const Twiddles<F>& twiddles, const Pass& pass,
                                                 u32 first_node, unsigned done) {
   constexpr unsigned kRows = 1u << kCount;
   const unsigned gap_log = pass.levels - done - kCount;  // rows of a group lie 2^gap_log apart
@@ -128,7 +176,7 @@ __device__ __forceinline__ void round_in_shared(uint4* low, uint4* high,
       const u32 e = ((row + (i << gap_log)) << pass.columns_log) + column;
       x[i] = load<F>(low, high, padded(e, pass.columns_log));
     }
-    small_walk<kDown, kInverse, kCount>(x, table, (first_node << done) + sub);
+    small_walk<kDown, kInverse, kQuotients, kCount>(x, twiddles, (first_node << done) + sub);
 #pragma unroll
     for (unsigned i = 0; i < kRows; ++i) {
       const u32 e = ((row + (i << gap_log)) << pass.columns_log) + column;
@@ -137,31 +185,40 @@ __device__ __forceinline__ void round_in_shared(uint4* low, uint4* high,
   }
 }
 
+// Whether the nodes of `levels` levels below `depth` have quotients.
+__device__ __forceinline__ bool have_quotients(const Pass& pass, unsigned done, unsigned levels) {
+  return pass.depth + done + levels - 1 + pass.root < pass.quotients_depth;
+}
+
+template <bool kDown, bool kInverse, unsigned kCount, class F>
+__device__ __forceinline__ void one_round(uint4* low, uint4* high, const Twiddles<F>& twiddles,
+                                          const Pass& pass, u32 first_node, unsigned done) {
+  __syncthreads();
+  if (have_quotients(pass, done, kCount)) {
+    round_in_shared<kDown, kInverse, true, kCount, F>(low, high, twiddles, pass, first_node, done);
+  } else {
+    round_in_shared<kDown, kInverse, false, kCount, F>(low, high, twiddles, pass, first_node, done);
+  }
+}
+
 template <bool kDown, bool kInverse, class F>
-__device__ __forceinline__ void tile_walk(uint4* low, uint4* high, const F* __restrict__ table,
+__device__ __forceinline__ void tile_walk(uint4* low, uint4* high, const Twiddles<F>& twiddles,
                                           const Pass& pass, u32 first_node) {
   const unsigned rest = pass.levels % 3;
+  const auto last = [&](unsigned done) {
+    if (rest == 1) one_round<kDown, kInverse, 1, F>(low, high, twiddles, pass, first_node, done);
+    if (rest == 2) one_round<kDown, kInverse, 2, F>(low, high, twiddles, pass, first_node, done);
+  };
   if (kDown) {
     unsigned done = 0;
     for (; done + 3 <= pass.levels; done += 3) {
-      __syncthreads();
-      round_in_shared<kDown, kInverse, 3, F>(low, high, table, pass, first_node, done);
+      one_round<kDown, kInverse, 3, F>(low, high, twiddles, pass, first_node, done);
     }
-    __syncthreads();
-    if (rest == 1) round_in_shared<kDown, kInverse, 1, F>(low, high, table, pass, first_node, done);
-    if (rest == 2) round_in_shared<kDown, kInverse, 2, F>(low, high, table, pass, first_node, done);
+    last(done);
   } else {
-    unsigned left = pass.levels;
-    __syncthreads();
-    if (rest == 1) {
-      round_in_shared<kDown, kInverse, 1, F>(low, high, table, pass, first_node, left - 1);
-    }
-    if (rest == 2) {
-      round_in_shared<kDown, kInverse, 2, F>(low, high, table, pass, first_node, left - 2);
-    }
-    for (left -= rest; left > 0; left -= 3) {
-      __syncthreads();
-      round_in_shared<kDown, kInverse, 3, F>(low, high, table, pass, first_node, left - 3);
+    last(pass.levels - rest);
+    for (unsigned left = pass.levels - rest; left > 0; left -= 3) {
+      one_round<kDown, kInverse, 3, F>(low, high, twiddles, pass, first_node, left - 3);
     }
   }
   __syncthreads();
@@ -187,7 +244,7 @@ __device__ __forceinline__ F unshifted(const F& v, const F* __restrict__ table, 
 // has several nodes only where the rows are neighbours.
 template <bool kDown, bool kInverse, class F>
 __global__ void __launch_bounds__(kThreads, 2)
-    ntt_pass(F* __restrict__ data, const F* __restrict__ table, Pass pass, Extra extra, F factor) {
+    ntt_pass(F* __restrict__ data, Twiddles<F> twiddles, Pass pass, Extra extra, F factor) {
   extern __shared__ uint4 shared[];
   uint4* low = shared;
   uint4* high = shared + kPaddedTile;
@@ -195,29 +252,28 @@ __global__ void __launch_bounds__(kThreads, 2)
   const unsigned groups_log = pass.stride_log - pass.columns_log;
   const u32 group = blockIdx.x & ((1u << groups_log) - 1);
   const u32 block = blockIdx.x >> groups_log;
-  F* base = data + (static_cast<std::size_t>(block) << (pass.stride_log + rows_log)) +
-            (static_cast<std::size_t>(group) << pass.columns_log);
+  F* const base = data + (static_cast<std::size_t>(block) << (pass.stride_log + rows_log)) +
+                  (static_cast<std::size_t>(group) << pass.columns_log);
   const u32 first_node = (pass.root << pass.depth) + (block << (rows_log - pass.levels));
 
 #pragma unroll 4
   for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
     const std::size_t row = e >> pass.columns_log;
     const F* from = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
-    F v =
-        load<F>(reinterpret_cast<const uint4*>(from), reinterpret_cast<const uint4*>(from) + 1, 0);
+    F v = load_element(from);
     if (extra.shift_inputs) {
-      v = v * twiddle_of<false>(table, static_cast<u32>(from - data));
+      v = v * twiddle_of<false>(twiddles.plain, static_cast<u32>(from - data));
     }
     store(low, high, padded(e, pass.columns_log), v);
   }
-  tile_walk<kDown, kInverse, F>(low, high, table, pass, first_node);
+  tile_walk<kDown, kInverse, F>(low, high, twiddles, pass, first_node);
 #pragma unroll 4
   for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
     const std::size_t row = e >> pass.columns_log;
     F* to = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
     F v = load<F>(low, high, padded(e, pass.columns_log));
     if (extra.reduce) v = extra.scale ? factor * v : F::reduce_once(v);
-    if (extra.unshift_results) v = unshifted(v, table, static_cast<u32>(to - data));
+    if (extra.unshift_results) v = unshifted(v, twiddles.plain, static_cast<u32>(to - data));
     store(reinterpret_cast<uint4*>(to), reinterpret_cast<uint4*>(to) + 1, 0, v);
   }
 }
@@ -242,7 +298,7 @@ __global__ void ntt_small(F* data, const F* __restrict__ table, unsigned log2_si
       const u32 v = (root << level) + j;
       F low = data[at];
       F high = data[at + (1u << half_log)];
-      butterfly<kDown, kInverse>(low, high, twiddle_of<kInverse>(table, v), v == 0);
+      butterfly<kDown, kInverse>(low, high, Plain<F>{twiddle_of<kInverse>(table, v)}, v == 0);
       data[at] = low;
       data[at + (1u << half_log)] = high;
     }
@@ -252,6 +308,18 @@ __global__ void ntt_small(F* data, const F* __restrict__ table, unsigned log2_si
     data[i] = extra.scale ? factor * data[i] : F::reduce_once(data[i]);
     if (extra.unshift_results) data[i] = unshifted(data[i], table, i);
   }
+}
+
+// Entry v with its quotient, not in Montgomery form, from entry v.
+template <class F>
+__global__ void add_quotients(const F* __restrict__ table, u32 count, F* __restrict__ out) {
+  const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= count) return;
+  const F t = table[v];
+  F one = F::zero();
+  one.w[0] = 1;
+  out[2 * static_cast<std::size_t>(v)] = t * one;
+  out[2 * static_cast<std::size_t>(v) + 1] = F::quotient_of(t);
 }
 
 // Entries [2^level, 2^(level+1)) from those below: entry v + 2^level is entry v times the root.
@@ -273,7 +341,7 @@ struct Schedule {
   unsigned count = 0;
 };
 
-inline Schedule schedule_for(unsigned log2_size, u32 root) {
+inline Schedule schedule_for(unsigned log2_size, u32 root, unsigned quotients_depth) {
   Schedule s;
   // Two passes of ten levels where the vector stays in the cache, which forgives short lines.
   s.count = log2_size == 2 * kPassLog + 2 ? 2 : (log2_size + kPassLog - 1) / kPassLog;
@@ -283,7 +351,7 @@ inline Schedule schedule_for(unsigned log2_size, u32 root) {
     const unsigned stride_log = log2_size - depth - levels;
     // A tile of 2^levels rows and 2^(kTileLog - levels) columns; on neighbouring rows, nodes.
     const unsigned columns_log = stride_log == 0 ? 0 : kTileLog - levels;
-    s.passes[i] = {depth, levels, stride_log, columns_log, root};
+    s.passes[i] = {depth, levels, stride_log, columns_log, root, quotients_depth};
     depth += levels;
   }
   return s;
@@ -304,6 +372,21 @@ F device_value(const Fr& v) {
   return r;
 }
 
+// What a table of so many elements is: the largest transform it serves, quotients or none.
+struct TableShape {
+  unsigned log = 0;
+  bool has_quotients = false;
+};
+inline TableShape shape_of_table(std::size_t elements) {
+  TableShape shape;
+  shape.has_quotients = !std::has_single_bit(elements) && elements >= ntt_cuda_table_elements(0);
+  const auto needed = [&](unsigned log) {
+    return shape.has_quotients ? ntt_cuda_table_elements(log) : std::size_t{1} << log;
+  };
+  while (shape.log < kMaxLog && needed(shape.log + 1) <= elements) ++shape.log;
+  return shape;
+}
+
 template <class Fr>
 Status check(std::size_t table_size, std::size_t size, NttCoset coset, unsigned log2_size) {
   if (size != std::size_t{1} << log2_size || log2_size > kMaxLog) {
@@ -315,9 +398,9 @@ Status check(std::size_t table_size, std::size_t size, NttCoset coset, unsigned 
     return fail(ErrorCode::kInvalidArgument, "transform: {} has no domain of 2^{} points{}",
                 Fr::Params::kName, log2_size, odd ? " with an odd coset" : "");
   }
-  if (table_size < size) {
-    return fail(ErrorCode::kInvalidArgument, "transform: table of {} twiddles for {} elements",
-                table_size, size);
+  if (table_size == 0 || shape_of_table(table_size).log < log2_size) {
+    return fail(ErrorCode::kInvalidArgument,
+                "transform: a table of {} elements is too small for {} elements", table_size, size);
   }
   return {};
 }
@@ -337,7 +420,9 @@ Status transform(gpu::StreamHandle stream, gpu::DeviceSpan<const Fr> table_span,
   const bool shift = odd && !kSubtree && !kInverse;
   const bool unshift = odd && !kSubtree && kInverse;
   F* data = reinterpret_cast<F*>(data_span.data());
+  const TableShape shape = shape_of_table(table_span.size());
   const F* table = reinterpret_cast<const F*>(table_span.data());
+  const Twiddles<F> twiddles = {table, table + (std::size_t{1} << shape.log)};
   const F factor =
       device_value<F>(scale ? Fr::from_u64(std::uint64_t{1} << log2_size).inverse() : Fr::one());
   if (log2_size < kTileLog) {
@@ -347,11 +432,12 @@ Status transform(gpu::StreamHandle stream, gpu::DeviceSpan<const Fr> table_span,
   }
   CUZK_TRY_VOID(gpu::allow_shared_bytes(
       reinterpret_cast<const void*>(&ntt_pass<kDown, kInverse, F>), kSharedBytes));
-  const Schedule schedule = schedule_for(log2_size, root);
+  const Schedule schedule = schedule_for(
+      log2_size, root, shape.has_quotients ? ntt_cuda_quotients_log(shape.log) + 1 : 0);
   for (unsigned i = 0; i < schedule.count; ++i) {
     const unsigned at = kDown ? i : schedule.count - 1 - i;
     ntt_pass<kDown, kInverse, F><<<1u << (log2_size - kTileLog), kThreads, kSharedBytes, stream>>>(
-        data, table, schedule.passes[at],
+        data, twiddles, schedule.passes[at],
         Extra{scale, shift && i == 0, unshift && i + 1 == schedule.count, i + 1 == schedule.count},
         factor);
   }
@@ -366,14 +452,32 @@ Status ntt_cuda_fill_table(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> table) 
   using namespace ntt_cuda_internal;
   F* out = reinterpret_cast<F*>(table.data());
   if (table.empty()) return fail(ErrorCode::kInvalidArgument, "twiddle table: no room for entry 0");
+  const TableShape shape = shape_of_table(table.size());
   fill_first<F><<<1, 1, 0, stream>>>(out);
-  for (unsigned level = 0; (std::size_t{2} << level) <= table.size(); ++level) {
+  for (unsigned level = 0; level < shape.log; ++level) {
     if (level + 2 > Fr::Params::kTwoAdicity) break;
     const unsigned blocks = std::max(1u, (1u << level) / 256);
     fill_level<F>
         <<<blocks, 256, 0, stream>>>(out, level, device_value<F>(root_of_unity<Fr>(level + 2)));
   }
-  return gpu::launched("twiddle table");
+  CUZK_TRY_VOID(gpu::launched("twiddle table"));
+  return shape.has_quotients ? ntt_cuda_add_quotients<Fr>(stream, table) : Status();
+}
+
+template <class Fr>
+Status ntt_cuda_add_quotients(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> table) {
+  using F = device::DeviceField<Fr>;
+  using namespace ntt_cuda_internal;
+  const TableShape shape = shape_of_table(table.size());
+  if (!shape.has_quotients) {
+    return fail(ErrorCode::kInvalidArgument, "twiddle table: no room for quotients in {} elements",
+                table.size());
+  }
+  const u32 count = 1u << ntt_cuda_quotients_log(shape.log);
+  F* out = reinterpret_cast<F*>(table.data());
+  add_quotients<F>
+      <<<(count + 127) / 128, 128, 0, stream>>>(out, count, out + (std::size_t{1} << shape.log));
+  return gpu::launched("twiddles with quotients");
 }
 
 template <class Fr>
@@ -408,6 +512,7 @@ Status ntt_cuda_inverse_reversed_to_natural(gpu::StreamHandle stream,
 // Explicit instantiation of everything above for the field Fr.
 #define CUZK_INSTANTIATE_NTT_CUDA(Fr)                                                            \
   template Status ntt_cuda_fill_table<Fr>(gpu::StreamHandle, gpu::DeviceSpan<Fr>);               \
+  template Status ntt_cuda_add_quotients<Fr>(gpu::StreamHandle, gpu::DeviceSpan<Fr>);            \
   template Status ntt_cuda_forward_natural_to_reversed<Fr>(                                      \
       gpu::StreamHandle, gpu::DeviceSpan<const Fr>, gpu::DeviceSpan<Fr>, const NttCudaOptions&); \
   template Status ntt_cuda_forward_reversed_to_natural<Fr>(                                      \

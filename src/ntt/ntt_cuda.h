@@ -5,7 +5,7 @@
 // Memory:  resident in, resident out, in place. The only other memory is the twiddle table, which
 //          the caller owns: `ntt_cuda_table_bytes` of it, filled once by `ntt_cuda_fill_table` and
 //          then read-only. One table serves all sizes up to its own, both directions and both
-//          cosets.
+//          cosets; it is handed over whole.
 // Form:    elements in Montgomery form; DeviceSpan<Fr> has the bytes of Fr.
 // Errors:  kInvalidArgument, kDeviceLost when a launch fails. Nothing is synchronised: kernels are
 //          queued on `stream` in order.
@@ -33,12 +33,28 @@ struct NttCudaOptions {
   bool scale = true;
 };
 
-// The table for transforms of up to 2^log2_size points: 32 * 2^log2_size bytes.
+// The table for transforms of up to 2^log2_size points: a twiddle for each of 2^log2_size nodes,
+// then for the first 2^ntt_cuda_quotients_log() of them two elements more, which make products with
+// them cheaper. The deepest levels, which have most of the nodes, go without once that would cost
+// more than a few hundred MB; from 2^26 on, where a card may be full, more than 64 MiB. A table of
+// exactly 2^log2_size elements has twiddles alone and serves as well, a seventh slower.
+constexpr unsigned ntt_cuda_quotients_log(unsigned log2_size) {
+  const unsigned most = log2_size < 26 ? 22 : 20;
+  return log2_size < most ? log2_size : most;
+}
+// One element more, so that this is no power of two.
+constexpr std::size_t ntt_cuda_table_elements(unsigned log2_size) {
+  return (std::size_t{1} << log2_size) + (std::size_t{2} << ntt_cuda_quotients_log(log2_size)) + 1;
+}
 constexpr std::size_t ntt_cuda_table_bytes(unsigned log2_size) {
-  return std::size_t{32} << log2_size;
+  return 32 * ntt_cuda_table_elements(log2_size);
 }
 template <class Fr>
 Status ntt_cuda_fill_table(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> table);
+// The second half of filling, for a caller who filled the first 2^log2_size elements with twiddles
+// of another generator.
+template <class Fr>
+Status ntt_cuda_add_quotients(gpu::StreamHandle stream, gpu::DeviceSpan<Fr> table);
 
 template <class Fr>
 Status ntt_cuda_forward_natural_to_reversed(gpu::StreamHandle stream,

@@ -64,10 +64,19 @@ void expect_agreement(DeviceTransform<Fr> on_device, HostTransform<Fr> on_host, 
 TYPED_TEST(NttCuda, AgreesWithTheHost) {
   using Fr = TypeParam;
   constexpr unsigned kMost = 18;
-  auto table = gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << kMost);
+  auto table = gpu::DeviceBuffer<Fr>::allocate(ntt_cuda_table_elements(kMost));
   ASSERT_TRUE(table);
   ASSERT_EQ(table->span().size_bytes(), ntt_cuda_table_bytes(kMost));
   ASSERT_TRUE(ntt_cuda_fill_table<Fr>(nullptr, table->span()));
+  auto plain = gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << 13);
+  ASSERT_TRUE(plain);
+  ASSERT_TRUE(ntt_cuda_fill_table<Fr>(nullptr, plain->span()));
+  for (unsigned k : {4u, 11u, 12u, 13u}) {
+    expect_agreement<Fr>(ntt_cuda_forward_natural_to_reversed, forward_natural_to_reversed, k,
+                         NttCoset::kOdd, plain->const_span());
+    expect_agreement<Fr>(ntt_cuda_inverse_reversed_to_natural, inverse_reversed_to_natural, k,
+                         NttCoset::kNone, plain->const_span());
+  }
   for (unsigned k : {0u, 1u, 2u, 3u, 5u, 8u, 10u, 11u, 12u, 13u, 14u, 16u, 17u, 18u}) {
     for (NttCoset coset : {NttCoset::kNone, NttCoset::kOdd}) {
       SCOPED_TRACE(testing::Message() << "2^" << k << (coset == NttCoset::kOdd ? " odd" : ""));
@@ -85,10 +94,25 @@ TYPED_TEST(NttCuda, AgreesWithTheHost) {
   }
 }
 
+// Nodes of the deepest levels have no quotients there.
+TYPED_TEST(NttCuda, AgreesWithTheHostWhereTheTableHasPartOfTheQuotients) {
+  using Fr = TypeParam;
+  constexpr unsigned k = 24;
+  static_assert(ntt_cuda_quotients_log(k) < k);
+  auto table = gpu::DeviceBuffer<Fr>::allocate(ntt_cuda_table_elements(k));
+  ASSERT_TRUE(table);
+  ASSERT_TRUE(ntt_cuda_fill_table<Fr>(nullptr, table->span()));
+  const auto t = table->const_span();
+  expect_agreement<Fr>(ntt_cuda_forward_natural_to_reversed, forward_natural_to_reversed, k,
+                       NttCoset::kOdd, t);
+  expect_agreement<Fr>(ntt_cuda_inverse_reversed_to_natural, inverse_reversed_to_natural, k,
+                       NttCoset::kNone, t);
+}
+
 TYPED_TEST(NttCuda, LargeRoundTripGivesTheInputBack) {
   using Fr = TypeParam;
   constexpr unsigned k = 21;
-  auto table = gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << k);
+  auto table = gpu::DeviceBuffer<Fr>::allocate(ntt_cuda_table_elements(k));
   auto resident = gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << k);
   ASSERT_TRUE(table && resident);
   ASSERT_TRUE(ntt_cuda_fill_table<Fr>(nullptr, table->span()));

@@ -32,7 +32,7 @@ using device::u32;
 
 inline constexpr u32 kThreads = 128;
 inline constexpr u32 kWarps = kThreads / 32;
-inline constexpr u32 kMaxRows = 96;     // of a warp at once; bounds the memory
+inline constexpr u32 kMaxRows = 192;    // of a warp at once; bounds the memory
 inline constexpr u32 kMaxPartsLog = 3;  // of a chain
 // Blocks that a multiprocessor holds at once, as registers and shared memory allow; they are
 // shifted against each other.
@@ -203,35 +203,9 @@ __device__ __forceinline__ DeviceFp2<F> square(const DeviceFp2<F>& a) {
   return a.square();
 }
 
-// Every value of `values` by its inverse, by one warp: four values a lane, the products of all
-// lanes but one by exchanges, one inversion, which all lanes compute alike.
-template <class F>
-__device__ __forceinline__ void invert_all(F* values) {
-  static_assert(kThreads == 4 * 32);
-  F* mine = values + threadIdx.x % 32;
-  const F low = product(mine[0], mine[32]);
-  const F high = product(mine[64], mine[96]);
-  F all = product(low, high);
-  F others;
-#pragma unroll 1
-  for (u32 distance = 1; distance < 32; distance *= 2) {
-    const F theirs = shuffle_xor(all, distance);
-    others = distance == 1 ? theirs : product(others, theirs);
-    all = product(all, theirs);
-  }
-  const F inverted = product(device::inverse(all), others);  // of low * high
-  const F of_low = product(inverted, high);
-  const F of_high = product(inverted, low);
-  const F first = product(of_low, mine[32]);
-  mine[32] = product(of_low, mine[0]);
-  mine[0] = first;
-  const F third = product(of_high, mine[96]);
-  mine[96] = product(of_high, mine[64]);
-  mine[64] = third;
-}
-
 // What a thread keeps in shared memory: a column of 16 bytes each, of five coordinates (two points,
-// the product before them), and one of words.
+// the product before them), and one of words. Between the ways up and down the fifth coordinate is
+// the product of its denominators, then the inverse of that.
 template <class F>
 struct Column {
   static constexpr u32 kParts = sizeof(F) / 16;
@@ -253,7 +227,54 @@ struct Column {
     }
     return r;
   }
+  // The fifth coordinate of thread `thread`.
+  __device__ __forceinline__ static F element_of(const uint4* shared, u32 thread) {
+    F r;
+#pragma unroll
+    for (u32 i = 0; i < kParts; ++i) {
+      reinterpret_cast<uint4*>(&r)[i] = shared[(4 * kParts + i) * kThreads + thread];
+    }
+    return r;
+  }
+  __device__ __forceinline__ static void set_element_of(uint4* shared, u32 thread, const F& v) {
+#pragma unroll
+    for (u32 i = 0; i < kParts; ++i) {
+      shared[(4 * kParts + i) * kThreads + thread] = reinterpret_cast<const uint4*>(&v)[i];
+    }
+  }
 };
+
+// Every thread's fifth coordinate by its inverse, by one warp: four values a lane, the products of
+// all lanes but one by exchanges, one inversion, which all lanes compute alike.
+template <class F>
+__device__ __forceinline__ void invert_all(uint4* shared) {
+  static_assert(kThreads == 4 * 32);
+  const auto value = [&](u32 i) {
+    return Column<F>::element_of(shared, i * 32 + threadIdx.x % 32);
+  };
+  const auto set = [&](u32 i, const F& v) {
+    Column<F>::set_element_of(shared, i * 32 + threadIdx.x % 32, v);
+  };
+  const F low = product(value(0), value(1));
+  const F high = product(value(2), value(3));
+  F all = product(low, high);
+  F others;
+#pragma unroll 1
+  for (u32 distance = 1; distance < 32; distance *= 2) {
+    const F theirs = shuffle_xor(all, distance);
+    others = distance == 1 ? theirs : product(others, theirs);
+    all = product(all, theirs);
+  }
+  const F inverted = product(device::inverse_by_warp(all), others);  // of low * high
+  const F of_low = product(inverted, high);
+  const F of_high = product(inverted, low);
+  const F first = product(of_low, value(1));
+  set(1, product(of_low, value(0)));
+  set(0, first);
+  const F third = product(of_high, value(3));
+  set(3, product(of_high, value(2)));
+  set(2, third);
+}
 
 __device__ __forceinline__ void fetch_word(u32* to, const u32* from) {
   __pipeline_memcpy_async(to, from, sizeof(u32));
@@ -449,24 +470,23 @@ class Step {
   const Column<F>& column_;
 };
 
-// Of a block: the columns, and a product for each thread.
+// Of a block.
 template <class F>
 constexpr std::size_t shared_bytes() {
-  return Column<F>::bytes() + sizeof(F) * kThreads;
+  return Column<F>::bytes();
 }
 
 // One step of all rows of a block.
 template <class F, class Operands>
 __device__ __forceinline__ void take_step(const Operands& operands, Places<F>& places, u32 rows,
                                           u32 inverter, uint4* shared) {
-  F* products = reinterpret_cast<F*>(reinterpret_cast<std::byte*>(shared) + Column<F>::bytes());
   const Column<F> column(shared);
   Step<F, Operands> step(operands, places, column);
-  products[threadIdx.x] = step.up(rows);
+  Column<F>::set_element_of(shared, threadIdx.x, step.up(rows));
   __syncthreads();
-  if (threadIdx.x / 32 == inverter) invert_all(products);
+  if (threadIdx.x / 32 == inverter) invert_all<F>(shared);
   __syncthreads();
-  step.down(rows, products[threadIdx.x]);
+  step.down(rows, column.element(4));
 }
 
 // Part `part` of 2^parts_log of a span.

@@ -1,8 +1,9 @@
 // Times of the kernels on one device: products, mixed additions, transforms and sums, each beside
 // the floor that the multiplier sets. Every sum is checked against its closed form.
 //
-// Usage: cuzk_cuda_kernels_bench [field] [ntt] [msm] [g2] [max=LOG2] [windows=N] [xyzz | affine];
-// without a section, all.
+// Usage: cuzk_cuda_kernels_bench [field] [ntt] [msm] [g2] [curve=bls12-381 | curve=bn254]
+// [max=LOG2]
+//        [only=LOG2] [windows=N] [xyzz | affine]; without a section, all.
 // Times are medians of CUDA events around the whole call, after one warm-up.
 
 #include <algorithm>
@@ -122,10 +123,13 @@ __global__ void fill_scalars(u32* out, std::size_t count, u32 modulus_top, u32 s
   }
 }
 
+MsmCudaOptions msm_options;
+unsigned only_log = 0;  // 0: every size
+
 template <class Fr>
 void bench_ntt(const char* name, unsigned max_log, double slots, double rate_slots) {
   const unsigned top = std::min(max_log, 27u);
-  auto table = must(gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << top));
+  auto table = must(gpu::DeviceBuffer<Fr>::allocate(ntt_cuda_table_elements(top)));
   auto data = must(gpu::DeviceBuffer<Fr>::allocate(std::size_t{1} << top));
   must(ntt_cuda_fill_table<Fr>(nullptr, table.span()));
   const u32 modulus_top = static_cast<u32>(Fr::kModulus[3] >> 32);
@@ -135,6 +139,7 @@ void bench_ntt(const char* name, unsigned max_log, double slots, double rate_slo
               name);
   for (unsigned k : {16u, 18u, 20u, 22u, 24u, 26u, 27u}) {
     if (k > top) break;
+    if (only_log != 0 && k != only_log) continue;
     const auto span = data.span().first(std::size_t{1} << k);
     const auto t = table.const_span();
     const int repeats = k < 24 ? 21 : 7;
@@ -243,8 +248,6 @@ Xyzz<G> closed_form(const std::vector<ScalarFor<G>>& scalars) {
   return Xyzz<G>::from_affine(G::generator()).mul(total.to_scalar());
 }
 
-MsmCudaOptions msm_options;
-
 template <class G>
 void bench_msm(const char* name, unsigned max_log, double add_slots, double rate_slots) {
   using Fr = ScalarField<G>;
@@ -259,6 +262,7 @@ void bench_msm(const char* name, unsigned max_log, double add_slots, double rate
               name);
   for (unsigned k : {16u, 18u, 20u, 22u, 24u, 26u, 27u}) {
     if (k > max_log) break;
+    if (only_log != 0 && k != only_log) continue;
     const std::size_t n = std::size_t{1} << k;
     const MsmCudaPlan plan = must(msm_cuda_plan<G>(n, msm_options));
     auto scratch = must(gpu::DeviceBuffer<std::byte>::allocate(plan.scratch_bytes));
@@ -294,11 +298,16 @@ int run(int argc, char** argv) {
     return 2;
   }
   unsigned max_log = 26;
+  std::string curve;  // empty: both
   std::vector<std::string> sections;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.starts_with("max=")) {
       max_log = static_cast<unsigned>(std::atoi(argument.c_str() + 4));
+    } else if (argument.starts_with("only=")) {
+      only_log = static_cast<unsigned>(std::atoi(argument.c_str() + 5));
+    } else if (argument.starts_with("curve=")) {
+      curve = argument.substr(6);
     } else if (argument.starts_with("windows=")) {
       msm_options.windows = static_cast<unsigned>(std::atoi(argument.c_str() + 8));
     } else if (argument == "xyzz") {
@@ -312,6 +321,8 @@ int run(int argc, char** argv) {
   const auto wanted = [&](const char* section) {
     return sections.empty() || std::count(sections.begin(), sections.end(), section) > 0;
   };
+  const bool bls = curve.empty() || curve == "bls12-381";
+  const bool bn = curve.empty() || curve == "bn254";
   const gpu::DeviceInfo& device = devices[0];
   const double rate = slots_per_second(device);
   int driver = 0;
@@ -326,16 +337,16 @@ int run(int argc, char** argv) {
     bench_field<bls12_381::Fq2>("bls12-381 Fq2", 1464, rate);
   }
   if (wanted("ntt")) {
-    bench_ntt<bls12_381::Fr>("NTT bls12-381 Fr", max_log + 1, 224, rate);
-    bench_ntt<bn254::Fr>("NTT bn254 Fr", max_log, 264, rate);
+    if (bls) bench_ntt<bls12_381::Fr>("NTT bls12-381 Fr", max_log + 1, 224, rate);
+    if (bn) bench_ntt<bn254::Fr>("NTT bn254 Fr", max_log, 264, rate);
   }
   if (wanted("msm")) {
-    bench_msm<Bls12_381G1>("MSM bls12-381 G1", max_log, 5328, rate);
-    bench_msm<Bn254G1>("MSM bn254 G1", max_log, 2404, rate);
+    if (bls) bench_msm<Bls12_381G1>("MSM bls12-381 G1", max_log, 5328, rate);
+    if (bn) bench_msm<Bn254G1>("MSM bn254 G1", max_log, 2404, rate);
   }
   if (wanted("g2")) {
-    bench_msm<Bls12_381G2>("MSM bls12-381 G2", std::min(max_log, 24u), 14064, rate);
-    bench_msm<Bn254G2>("MSM bn254 G2", std::min(max_log, 24u), 6304, rate);
+    if (bls) bench_msm<Bls12_381G2>("MSM bls12-381 G2", std::min(max_log, 24u), 14064, rate);
+    if (bn) bench_msm<Bn254G2>("MSM bn254 G2", std::min(max_log, 24u), 6304, rate);
   }
   return 0;
 }

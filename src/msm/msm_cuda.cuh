@@ -45,6 +45,7 @@ inline constexpr std::size_t kAffineRows = 7;
 template <class F>
 inline constexpr bool kAffineWins = sizeof(F) > 32;
 inline constexpr unsigned kMaxWindows = 64;
+inline constexpr unsigned kMaxWindowBits = 24;
 
 struct WindowTable {
   unsigned first_bit[kMaxWindows];
@@ -537,6 +538,64 @@ struct Call {
   }
 };
 
+// The windows of a sum of `count` terms and how many of them make a batch.
+inline MsmCudaPlan cut(std::size_t count, unsigned bits, const MsmCudaOptions& options) {
+  const auto widest = [bits](unsigned windows) { return (bits + windows - 1) / windows; };
+  MsmCudaPlan plan;
+  plan.count = count;
+  plan.windows = options.windows;
+  if (plan.windows == 0) {
+    plan.windows = kMaxWindows;
+    for (unsigned w = kMaxWindows; widest(w) <= kMaxWindowBits; --w) {
+      if (cost(count, bits, w) < cost(count, bits, plan.windows)) plan.windows = w;
+    }
+  }
+  plan.narrow_bits = bits / plan.windows;
+  plan.wide_windows = bits % plan.windows;
+  const std::size_t fitting = std::min(options.pairs_per_batch / std::max<std::size_t>(count, 1),
+                                       kBucketsPerBatch >> plan.bucket_log());
+  const unsigned most = static_cast<unsigned>(std::clamp<std::size_t>(fitting, 1, plan.windows));
+  const unsigned batches = (plan.windows + most - 1) / most;
+  plan.windows_per_batch = (plan.windows + batches - 1) / batches;
+  return plan;
+}
+
+// The least count that is cut as the plan is, at least 1: windows and batches only grow in number
+// as a count falls or rises, so counts that are cut alike are a range, over which memory rises.
+inline std::size_t least_cut_alike(const MsmCudaPlan& plan, unsigned bits,
+                                   const MsmCudaOptions& options) {
+  std::size_t low = 1;
+  std::size_t high = std::max<std::size_t>(plan.count, 1);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const MsmCudaPlan other = cut(middle, bits, options);
+    const bool alike =
+        other.windows == plan.windows && other.windows_per_batch == plan.windows_per_batch;
+    if (alike) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+// A plan that is cut, with the form of its additions and its memory.
+template <class F>
+Result<MsmCudaPlan> sized(MsmCudaPlan plan, const MsmCudaOptions& options, unsigned blocks) {
+  const BatchSizes s = batch_sizes(plan, plan.count, plan.windows_per_batch);
+  plan.chain_blocks = blocks;
+  if (blocks > 0) {
+    plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, blocks);
+    const bool many = s.buckets >= kAffineRows * chains_cuda::kThreads * blocks;
+    plan.affine = options.additions == MsmAdditions::kAffine ||
+                  (options.additions == MsmAdditions::kAuto && kAffineWins<F> && many);
+  }
+  CUZK_TRY(plan.sort_bytes, msm_sort_bytes(s.pairs, s.buckets));
+  plan.scratch_bytes = layout_of<F>(plan).total;
+  return plan;
+}
+
 }  // namespace msm_cuda_internal
 
 template <class G>
@@ -546,42 +605,24 @@ Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& optio
     return fail(ErrorCode::kInvalidArgument, "msm: {} terms, at most 2^31 - 1 are possible", count);
   }
   constexpr unsigned kBits = static_cast<unsigned>(ScalarField<G>::kBits) + 1;
-  const auto widest = [](unsigned windows) { return (kBits + windows - 1) / windows; };
-  MsmCudaPlan plan;
-  plan.count = count;
-  plan.windows = options.windows;
-  if (plan.windows == 0) {
-    plan.windows = kMaxWindows;
-    for (unsigned w = kMaxWindows; widest(w) <= 24; --w) {
-      if (cost(count, kBits, w) < cost(count, kBits, plan.windows)) plan.windows = w;
-    }
+  if (options.windows != 0 && (options.windows > kMaxWindows ||
+                               (kBits + options.windows - 1) / options.windows > kMaxWindowBits)) {
+    return fail(ErrorCode::kInvalidArgument, "msm: {} windows, expected {} to {}", options.windows,
+                (kBits + kMaxWindowBits - 1) / kMaxWindowBits, kMaxWindows);
   }
-  if (plan.windows > kMaxWindows || widest(plan.windows) > 24) {
-    return fail(ErrorCode::kInvalidArgument, "msm: {} windows, expected {} to {}", plan.windows,
-                (kBits + 23) / 24, kMaxWindows);
-  }
-  plan.narrow_bits = kBits / plan.windows;
-  plan.wide_windows = kBits % plan.windows;
-  const std::size_t fitting = std::min(options.pairs_per_batch / std::max<std::size_t>(count, 1),
-                                       kBucketsPerBatch >> plan.bucket_log());
-  const unsigned most = static_cast<unsigned>(std::clamp<std::size_t>(fitting, 1, plan.windows));
-  const unsigned batches = (plan.windows + most - 1) / most;
-  plan.windows_per_batch = (plan.windows + batches - 1) / batches;
-
-  const BatchSizes s = batch_sizes(plan, count, plan.windows_per_batch);
   using F = device::DeviceField<typename G::Field>;
-  CUZK_TRY(plan.chain_blocks, (chains_cuda::resident_blocks<F, BucketChains<F>>()));
-  if (plan.chain_blocks > 0) {
-    plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, plan.chain_blocks);
-    const bool many = s.buckets >= kAffineRows * chains_cuda::kThreads * plan.chain_blocks;
-    plan.affine = options.additions == MsmAdditions::kAffine ||
-                  (options.additions == MsmAdditions::kAuto && kAffineWins<F> && many);
-  } else if (options.additions == MsmAdditions::kAffine) {
+  CUZK_TRY(const unsigned blocks, (chains_cuda::resident_blocks<F, BucketChains<F>>()));
+  if (blocks == 0 && options.additions == MsmAdditions::kAffine) {
     return fail(ErrorCode::kInvalidArgument,
                 "msm: this device has too little shared memory for affine additions");
   }
-  CUZK_TRY(plan.sort_bytes, msm_sort_bytes(s.pairs, s.buckets));
-  plan.scratch_bytes = layout_of<F>(plan).total;
+  CUZK_TRY(MsmCudaPlan plan, sized<F>(cut(count, kBits, options), options, blocks));
+  // A smaller sum may be cut so that it needs more; the scratch of a plan is enough for all.
+  for (std::size_t n = least_cut_alike(plan, kBits, options) - 1; n > 0;) {
+    CUZK_TRY(const MsmCudaPlan smaller, sized<F>(cut(n, kBits, options), options, blocks));
+    plan.scratch_bytes = std::max(plan.scratch_bytes, smaller.scratch_bytes);
+    n = least_cut_alike(smaller, kBits, options) - 1;
+  }
   return plan;
 }
 

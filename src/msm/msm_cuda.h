@@ -58,7 +58,8 @@ struct MsmCudaPlan {
 };
 
 // kInvalidArgument for a count of 2^31 or more. Needs a usable current device: what its sorting
-// needs is asked of the library that sorts.
+// needs is asked of the library that sorts. Scratch of a plan is at least that of every plan of a
+// smaller count with the same options, which may be cut into more or wider batches.
 template <class G>
 Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& options = {});
 

@@ -224,6 +224,34 @@ TYPED_TEST(MsmCuda, AffineAdditionsAreTakenForManyBuckets) {
   EXPECT_EQ(large->affine, sizeof(Affine<TypeParam>) > 64);  // slower for BN254 G1
 }
 
+// What is leased for the largest of several sums serves all of them.
+TYPED_TEST(MsmCuda, ScratchDoesNotFallAsTheCountRises) {
+  using G = TypeParam;
+  for (const std::size_t pairs : {std::size_t{1} << 22, std::size_t{1} << 26}) {
+    for (const MsmAdditions additions : {MsmAdditions::kAuto, MsmAdditions::kXyzz}) {
+      std::size_t before = 0;
+      for (std::size_t n = 0; n < std::size_t{1} << 28; n += 1 + n / 7) {
+        const auto plan = msm_cuda_plan<G>(n, {.pairs_per_batch = pairs, .additions = additions});
+        ASSERT_TRUE(plan) << plan.error().message;
+        EXPECT_GE(plan->scratch_bytes, before) << n;
+        before = plan->scratch_bytes;
+      }
+    }
+  }
+}
+
+// Of so many terms that each form of additions is chosen for some of them.
+TYPED_TEST(MsmCuda, BothSidesOfTheThresholdOfAffineAdditions) {
+  using G = TypeParam;
+  const std::size_t most = sizeof(Affine<G>) > 128 ? std::size_t{1} << 18 : std::size_t{1} << 20;
+  const auto bases = cases::multiples_of_generator<G>(most);
+  for (std::size_t n = most / 8; n <= most; n *= 2) {
+    const auto scalars = cases::uniform_scalars<G>(n, n);
+    const std::vector<Affine<G>> some(bases.begin(), bases.begin() + static_cast<long>(n));
+    expect_sum<G>(sum_on_device<G>(scalars, some, n), closed_form<G>(scalars));
+  }
+}
+
 // More chains than a grid of blocks takes at once.
 TYPED_TEST(MsmCuda, ChainsBeyondOneRound) {
   using G = TypeParam;
@@ -251,7 +279,7 @@ TYPED_TEST(MsmCuda, SmallScalarsAsAWitnessHasThem) {
 
 template <class G>
 Result<Xyzz<G>> sum_of_list(const std::vector<Affine<G>>& bases,
-                            const std::vector<std::uint32_t>& list) {
+                            const std::vector<std::uint32_t>& list, MsmAdditions additions) {
   CUZK_TRY(auto device_bases, gpu::DeviceBuffer<Affine<G>>::allocate(bases.size()));
   CUZK_TRY(auto device_list, gpu::DeviceBuffer<std::uint32_t>::allocate(list.size()));
   CUZK_TRY(auto scratch,
@@ -262,7 +290,7 @@ Result<Xyzz<G>> sum_of_list(const std::vector<Affine<G>>& bases,
   CUZK_TRY_VOID(gpu::upload(nullptr, device_bases.span(), std::span<const Affine<G>>(bases)));
   CUZK_TRY_VOID(gpu::upload(nullptr, device_list.span(), std::span<const std::uint32_t>(list)));
   CUZK_TRY_VOID(sum_selected<G>(nullptr, device_bases.const_span(), device_list.const_span(),
-                                scratch.span(), result.span()));
+                                scratch.span(), result.span(), additions));
   std::vector<Xyzz<G>> out(1);
   CUZK_TRY_VOID(gpu::download(nullptr, std::span<Xyzz<G>>(out), result.const_span()));
   CUZK_TRY_VOID(done.record(nullptr));
@@ -292,8 +320,10 @@ TYPED_TEST(MsmCuda, SumsOfLists) {
       using Fr = ScalarField<G>;
       Fr scalar = Fr::from_u64(static_cast<std::uint64_t>(multiple < 0 ? -multiple : multiple));
       if (multiple < 0) scalar = -scalar;
-      expect_sum<G>(sum_of_list<G>(bases, list),
-                    Xyzz<G>::from_affine(G::generator()).mul(scalar.to_scalar()));
+      const auto want = Xyzz<G>::from_affine(G::generator()).mul(scalar.to_scalar());
+      for (const MsmAdditions additions : {MsmAdditions::kAuto, MsmAdditions::kXyzz}) {
+        expect_sum<G>(sum_of_list<G>(bases, list, additions), want);
+      }
     }
   }
 }

@@ -188,7 +188,7 @@ Status sum_by_chains(gpu::StreamHandle stream, const DeviceAffine<F>* bases, con
 template <class G>
 Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> bases,
                     gpu::DeviceSpan<const std::uint32_t> list, gpu::DeviceSpan<std::byte> scratch,
-                    gpu::DeviceSpan<Xyzz<G>> result) {
+                    gpu::DeviceSpan<Xyzz<G>> result, MsmAdditions additions) {
   using namespace witness_cuda_internal;
   using F = device::DeviceField<typename G::Field>;
   const std::size_t needed = selected_sum_scratch_bytes<G>(list.size());
@@ -203,7 +203,7 @@ Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> b
     set_identity<F><<<1, 1, 0, stream>>>(out);
     return gpu::launched("sum of nothing");
   }
-  if (list.size() < kChainTerms) {
+  if (list.size() < kChainTerms || additions == MsmAdditions::kXyzz) {
     return sum_xyzz<F>(stream, from, list.data(), list.size(), scratch.data(), out);
   }
   return sum_by_chains<F>(stream, from, list.data(), list.size(), scratch.data(), out);
@@ -237,9 +237,9 @@ Status gather_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>
 // Explicit instantiation of everything above for the group G.
 #define CUZK_INSTANTIATE_WITNESS_CUDA(G)                                                         \
   template std::size_t selected_sum_scratch_bytes<G>(std::size_t);                               \
-  template Status sum_selected<G>(gpu::StreamHandle, gpu::DeviceSpan<const Affine<G>>,           \
-                                  gpu::DeviceSpan<const std::uint32_t>,                          \
-                                  gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>);         \
+  template Status sum_selected<G>(                                                               \
+      gpu::StreamHandle, gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<const std::uint32_t>, \
+      gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>, MsmAdditions);                       \
   template Status gather_selected<G>(                                                            \
       gpu::StreamHandle, gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<const std::uint32_t>, \
       gpu::DeviceSpan<const ScalarFor<G>>, gpu::DeviceSpan<const std::uint32_t>,                 \

@@ -17,6 +17,7 @@
 #include "gpu/device_span.h"
 #include "gpu/stream_handle.h"
 #include "msm/msm.h"
+#include "msm/msm_cuda.h"
 
 namespace cuzk {
 
@@ -60,13 +61,14 @@ Status select_full(gpu::StreamHandle stream, const DeviceWires& wires, const Dev
 
 // Sum of bases[i] over the list. Scratch: selected_sum_scratch_bytes<G>(list.size()), which does
 // not fall when a list is longer, aligned to 16 bytes; result: one point. From 2^22 terms on the
-// sum is made of affine additions, in 400 MiB.
+// sum is made of affine additions, in 400 MiB, unless `additions` or a device with little shared
+// memory says XYZZ.
 template <class G>
 std::size_t selected_sum_scratch_bytes(std::size_t terms = ~std::size_t{0});
 template <class G>
 Status sum_selected(gpu::StreamHandle stream, gpu::DeviceSpan<const Affine<G>> bases,
                     gpu::DeviceSpan<const std::uint32_t> list, gpu::DeviceSpan<std::byte> scratch,
-                    gpu::DeviceSpan<Xyzz<G>> result);
+                    gpu::DeviceSpan<Xyzz<G>> result, MsmAdditions additions = MsmAdditions::kAuto);
 
 // out_bases[k] = bases[list[k]], out_scalars[k] = scalars[values[k]].
 template <class G>

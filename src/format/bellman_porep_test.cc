@@ -65,9 +65,8 @@ class GoldenPorep : public ::testing::Test {
   CompactWitness<Fr> witness() {
     const auto c1 = format::read_c1(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json");
     EXPECT_TRUE(c1) << c1.error().message;
-    auto out =
-        filecoin::synthesize_porep_witness(context_->tasks, *filecoin::porep_shape(2048),
-                                           c1->partitions.at(0), golden_.public_inputs);
+    auto out = filecoin::synthesize_porep_witness(context_->tasks, *filecoin::porep_shape(2048),
+                                                  c1->partitions.at(0), golden_.public_inputs);
     EXPECT_TRUE(out) << out.error().message;
     return std::move(*out);
   }

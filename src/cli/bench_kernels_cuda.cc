@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "cli/bench_kernels.h"
@@ -182,8 +183,9 @@ class CudaKernels final : public KernelCard {
   // Every run transforms what the last one left, so the data is put back for one more that counts.
   template <class T>
   Result<double> transform_of(std::span<T> data, int repeats) const {
-    CUZK_TRY(auto places, Places::lease(*card_, 2 * data.size_bytes()));
-    CUZK_TRY(const auto table, places.template take<T>(data.size()));
+    const auto log = static_cast<unsigned>(std::bit_width(data.size()) - 1);
+    CUZK_TRY(auto places, Places::lease(*card_, data.size_bytes() + ntt_cuda_table_bytes(log)));
+    CUZK_TRY(const auto table, places.template take<T>(ntt_cuda_table_elements(log)));
     CUZK_TRY(const auto values, places.template take<T>(data.size()));
     CUZK_TRY_VOID(ntt_cuda_fill_table<T>(stream(), table));
     const auto upload = [&] {

@@ -158,7 +158,7 @@ template <class Fr>
 Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(
     gpu::Card& card, const DeviceDomain<Fr>& domain) {
   auto out = std::make_shared<DeviceTwiddles>();
-  const std::size_t count = std::size_t{1} << domain.log2;
+  const std::size_t count = ntt_cuda_table_elements(domain.log2);
   CUZK_TRY(out->lease_,
            card.arena().lease("twiddles", ntt_cuda_table_bytes(domain.log2), gpu::Hold::kLasting));
   CUZK_TRY(out->table_, out->lease_.template at<Fr>(0, count));
@@ -167,7 +167,9 @@ Result<std::shared_ptr<const DeviceTwiddles<Fr>>> DeviceTwiddles<Fr>::load(
   if (domain.generator == Fr::Params::kGenerator) {
     CUZK_TRY_VOID(ntt_cuda_fill_table<Fr>(card.load_stream(), out->table_));
   } else {
-    CUZK_TRY_VOID(fill_twiddles<Fr>(card.load_stream(), domain.generator, out->table_));
+    CUZK_TRY_VOID(fill_twiddles<Fr>(card.load_stream(), domain.generator,
+                                    out->table_.first(std::size_t{1} << domain.log2)));
+    CUZK_TRY_VOID(ntt_cuda_add_quotients<Fr>(card.load_stream(), out->table_));
   }
   CUZK_TRY_VOID(gpu::wait_for_loads(card));
   return std::shared_ptr<const DeviceTwiddles>(std::move(out));

@@ -35,11 +35,11 @@ struct NttCudaOptions {
 
 // The table for transforms of up to 2^log2_size points: a twiddle for each of 2^log2_size nodes,
 // then for the first 2^ntt_cuda_quotients_log() of them two elements more, which make products with
-// them cheaper. The deepest levels, which have most of the nodes, go without once that would cost
-// more than a few hundred MB; from 2^26 on, where a card may be full, more than 64 MiB. A table of
-// exactly 2^log2_size elements has twiddles alone and serves as well, a seventh slower.
+// them cheaper. The deepest levels, which have most of the nodes, go without, so that this takes no
+// more than 128 MiB, from 2^26 on, where a card may be full, 64. A table of exactly 2^log2_size
+// elements has twiddles alone and serves as well, a seventh slower.
 constexpr unsigned ntt_cuda_quotients_log(unsigned log2_size) {
-  const unsigned most = log2_size < 26 ? 22 : 20;
+  const unsigned most = log2_size < 26 ? 21 : 20;
   return log2_size < most ? log2_size : most;
 }
 // One element more, so that this is no power of two.

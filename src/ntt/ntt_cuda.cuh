@@ -240,8 +240,31 @@ __device__ __forceinline__ F unshifted(const F& v, const F* __restrict__ table, 
   return -(v * twiddle_of<true>(table, i));
 }
 
-// One tile for each block. Elements of a tile, in order: (nodes of the tile, rows, columns); a tile
-// has several nodes only where the rows are neighbours.
+// A thread's share of a tile: every kThreads-th element, in the order (nodes of the tile, rows,
+// columns); a tile has several nodes only where the rows are neighbours. kThreads elements are
+// whole groups of eight rows, so both steps are the same everywhere.
+template <class F>
+struct Share {
+  static constexpr unsigned kCount = kTile / kThreads;
+  static constexpr u32 kStepInShared = kThreads + kThreads / 8;
+  static_assert(kThreads % (8u << 5) == 0);  // a pass has no more than 2^5 columns
+  F* first;
+  std::size_t step;
+  u32 in_shared;
+
+  __device__ __forceinline__ Share(F* base, const Pass& pass) {
+    const std::size_t row = threadIdx.x >> pass.columns_log;
+    first = base + (row << pass.stride_log) + (threadIdx.x & ((1u << pass.columns_log) - 1));
+    step = static_cast<std::size_t>(kThreads >> pass.columns_log) << pass.stride_log;
+    in_shared = padded(threadIdx.x, pass.columns_log);
+  }
+  __device__ __forceinline__ F* at(unsigned i) const { return first + i * step; }
+  __device__ __forceinline__ u32 shared_at(unsigned i) const {
+    return in_shared + i * kStepInShared;
+  }
+};
+
+// One tile for each block.
 template <bool kDown, bool kInverse, class F>
 __global__ void __launch_bounds__(kThreads, 2)
     ntt_pass(F* __restrict__ data, Twiddles<F> twiddles, Pass pass, Extra extra, F factor) {
@@ -254,24 +277,22 @@ __global__ void __launch_bounds__(kThreads, 2)
   const u32 block = blockIdx.x >> groups_log;
   F* const base = data + (static_cast<std::size_t>(block) << (pass.stride_log + rows_log)) +
                   (static_cast<std::size_t>(group) << pass.columns_log);
+  const Share<F> share(base, pass);
   const u32 first_node = (pass.root << pass.depth) + (block << (rows_log - pass.levels));
 
 #pragma unroll 4
-  for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
-    const std::size_t row = e >> pass.columns_log;
-    const F* from = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
-    F v = load_element(from);
+  for (unsigned i = 0; i < Share<F>::kCount; ++i) {
+    F v = load_element(share.at(i));
     if (extra.shift_inputs) {
-      v = v * twiddle_of<false>(twiddles.plain, static_cast<u32>(from - data));
+      v = v * twiddle_of<false>(twiddles.plain, static_cast<u32>(share.at(i) - data));
     }
-    store(low, high, padded(e, pass.columns_log), v);
+    store(low, high, share.shared_at(i), v);
   }
   tile_walk<kDown, kInverse, F>(low, high, twiddles, pass, first_node);
 #pragma unroll 4
-  for (u32 e = threadIdx.x; e < kTile; e += kThreads) {
-    const std::size_t row = e >> pass.columns_log;
-    F* to = base + (row << pass.stride_log) + (e & ((1u << pass.columns_log) - 1));
-    F v = load<F>(low, high, padded(e, pass.columns_log));
+  for (unsigned i = 0; i < Share<F>::kCount; ++i) {
+    F* const to = share.at(i);
+    F v = load<F>(low, high, share.shared_at(i));
     if (extra.reduce) v = extra.scale ? factor * v : F::reduce_once(v);
     if (extra.unshift_results) v = unshifted(v, twiddles.plain, static_cast<u32>(to - data));
     store(reinterpret_cast<uint4*>(to), reinterpret_cast<uint4*>(to) + 1, 0, v);

@@ -2,7 +2,7 @@
 #
 # CUZK_CUDA_ARCHITECTURES  one architecture while developing (the default, 90), because each costs
 #   minutes of ptxas. A release carries machine code for all cards from Turing on, and PTX for those
-#   to come: -DCUZK_CUDA_ARCHITECTURES="75-real;80-real;86-real;89-real;90-real;100-real;120"
+#   to come: the preset cuda-release, "75-real;80-real;86-real;89-real;90-real;100-real;120".
 
 set(CUZK_CUDA_ARCHITECTURES "90" CACHE STRING "CUDA architectures to build for")
 if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)

@@ -1,6 +1,7 @@
 #include "cli/bench_partition.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -35,8 +36,8 @@ struct PartitionOptions {
   std::string memory = "auto";
   bool streamed = false;
   std::size_t stream_chunk = 0;
-  std::size_t cap = 0;
-  unsigned workers = 2;
+  std::vector<std::size_t> caps = {0};
+  std::vector<unsigned> workers = {2};
   std::size_t vram_budget = 0;
   std::size_t memory_budget = 0;
   int device = 0;
@@ -122,7 +123,7 @@ auto timed(const char* what, F&& f) {
 Status open_card(Bench& b) {
   CUZK_TRY(b.card, gpu::Card::open(b.memory, {.device = b.options.device,
                                               .vram_budget = b.options.vram_budget,
-                                              .workers = b.options.workers}));
+                                              .workers = std::ranges::max(b.options.workers)}));
   const gpu::DeviceInfo& info = b.card->info();
   std::printf("%s, %d multiprocessors, arena of %.2f GiB, %d host threads\n", info.name.c_str(),
               info.multiprocessors, static_cast<double>(b.card->arena().total_bytes()) / (1 << 30),
@@ -256,8 +257,37 @@ Status report(Bench& b, std::string_view name, const Round& round) {
   std::printf("%s: %zu partitions in %.3f s, %.3f s each; all verify (%.1f ms together)\n",
               std::string(name).c_str(), verified.size(), round.seconds, round.seconds / count,
               1e3 * seconds_since(start));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("host memory: %.1f GiB resident at the peak so far\n",
+              static_cast<double>(usage.ru_maxrss) / (1 << 20));
   std::fflush(stdout);
   return {};
+}
+
+// With `cap` bytes of the arena, unless it is 0, and so many partitions on the card at once.
+Result<Round> cuda_round_of(Bench& b, std::size_t cap, unsigned workers) {
+  const PartitionOptions& o = b.options;
+  gpu::Arena& arena = b.card->arena();
+  const std::size_t rest = cap ? arena.total_bytes() - std::min(arena.total_bytes(), cap) : 0;
+  CUZK_TRY(const gpu::Lease filler, arena.lease("what a smaller card does not have", rest));
+  if (o.caps.size() > 1 || o.workers.size() > 1) {
+    std::printf("arena of %.1f GiB, %u worker%s\n",
+                static_cast<double>(arena.total_bytes() - rest) / (1 << 30), workers,
+                workers == 1 ? "" : "s");
+  }
+  const auto print = [](const groth16::PartitionTiming& t) {
+    std::printf("%s\n", t.line().c_str());
+    std::fflush(stdout);
+  };
+  CUZK_TRY(
+      const auto backend,
+      groth16::make_cuda_backend<Curve>(
+          *b.card, *b.device_circuit, o.streamed ? b.pinned_key->bases() : b.device_key->bases(),
+          {.memory = memory_mode(o), .stream_chunk = o.stream_chunk, .on_timing = print}));
+  CUZK_TRY(Round round, prove_round(b, *backend, workers));
+  CUZK_TRY_VOID(report(b, "cuda", round));
+  return round;
 }
 
 Result<ExitCode> bench_partition(const PartitionOptions& o) {
@@ -270,24 +300,11 @@ Result<ExitCode> bench_partition(const PartitionOptions& o) {
     CUZK_TRY_VOID(report(b, "cpu", *cpu_round));
     std::printf("cpu: %s\n", b.timeline.key_values().c_str());
   }
-  std::optional<gpu::Lease> filler;
-  if (o.backend != "cpu" && o.cap) {
-    gpu::Arena& arena = b.card->arena();
-    const std::size_t rest = arena.total_bytes() - std::min(arena.total_bytes(), o.cap);
-    CUZK_TRY(filler, arena.lease("what a smaller card does not have", rest));
-  }
-  if (o.backend != "cpu") {
-    const auto print = [](const groth16::PartitionTiming& t) {
-      std::printf("%s\n", t.line().c_str());
-      std::fflush(stdout);
-    };
-    CUZK_TRY(
-        const auto backend,
-        groth16::make_cuda_backend<Curve>(
-            *b.card, *b.device_circuit, o.streamed ? b.pinned_key->bases() : b.device_key->bases(),
-            {.memory = memory_mode(o), .stream_chunk = o.stream_chunk, .on_timing = print}));
-    CUZK_TRY(cuda_round, prove_round(b, *backend, o.workers));
-    CUZK_TRY_VOID(report(b, "cuda", *cuda_round));
+  for (const std::size_t cap : o.caps) {
+    for (const unsigned workers : o.workers) {
+      if (o.backend == "cpu") break;
+      CUZK_TRY(cuda_round, cuda_round_of(b, cap, workers));
+    }
   }
   if (cpu_round && cuda_round) {
     if (!(cpu_round->first_parts == cuda_round->first_parts)) {
@@ -319,7 +336,11 @@ void add_bench_partition(CLI::App& app, Runner& run) {
   command->add_option("--backend", o->backend, "cuda, cpu, or both on the same inputs")
       ->check(CLI::IsMember({"cuda", "cpu", "both"}))
       ->capture_default_str();
-  command->add_option("--workers", o->workers, "Partitions on the card at once")
+  command
+      ->add_option(
+          "--workers", o->workers,
+          "Partitions on the card at once; several numbers, with commas, one after the other")
+      ->delimiter(',')
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--memory", o->memory, "How a partition uses the card: auto, frugal or roomy")
@@ -329,8 +350,10 @@ void add_bench_partition(CLI::App& app, Runner& run) {
   command->add_option("--stream-chunk", o->stream_chunk,
                       "Bases that are streamed at once; 0: as many as fit");
   command
-      ->add_option("--cap", o->cap,
-                   "Bytes that stay usable of the arena once the key is made: a smaller card")
+      ->add_option("--cap", o->caps,
+                   "Bytes that stay usable of the arena once the key is made: a smaller card; "
+                   "several numbers, with commas, one after the other")
+      ->delimiter(',')
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--vram-budget", o->vram_budget, "Bytes of the card's arena")
       ->transform(CLI::AsSizeValue(false));

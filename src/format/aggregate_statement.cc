@@ -1,7 +1,5 @@
 #include "format/aggregate_statement.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
@@ -9,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "filecoin/cid.h"
+#include "format/json_document.h"
 
 namespace cuzk::format {
 
@@ -198,11 +197,7 @@ Result<AggregateStatement> document(dom::element root) {
 
 Result<AggregateStatement> parse_aggregate_statement(ByteSpan bytes, std::string_view what) {
   dom::parser parser;
-  dom::element root;
-  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
-                simdjson::error_message(error));
-  }
+  CUZK_TRY(const dom::element root, parse_json(parser, bytes, what));
   auto out = document(root);
   if (!out) return fail(out.error().in(what));
   return out;

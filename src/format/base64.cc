@@ -1,9 +1,10 @@
 #include "format/base64.h"
 
-#include <simdjson.h>
 #include <sodium.h>
 
 #include <algorithm>
+
+#include "format/json_document.h"
 
 namespace cuzk::format {
 
@@ -43,11 +44,7 @@ bool looks_like_json_array(ByteSpan bytes) {
 Result<std::vector<std::vector<std::uint8_t>>> parse_base64_array(ByteSpan bytes,
                                                                   std::string_view what) {
   dom::parser parser;
-  dom::element root;
-  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
-                simdjson::error_message(error));
-  }
+  CUZK_TRY(const dom::element root, parse_json(parser, bytes, what));
   dom::array array;
   if (root.get(array)) {
     return fail(ErrorCode::kCorruptInput, "{}: a JSON array of base64 strings is expected", what);

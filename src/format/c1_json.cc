@@ -1,12 +1,11 @@
 #include "format/c1_json.h"
 
-#include <simdjson.h>
-
 #include <array>
 #include <initializer_list>
 
 #include "filecoin/statement.h"
 #include "format/base64.h"
+#include "format/json_document.h"
 
 namespace cuzk::format::internal {
 
@@ -267,19 +266,11 @@ Result<filecoin::PorepC1> raw_c1(dom::element root) {
   return out;
 }
 
-Result<dom::element> parse_document(dom::parser& parser, ByteSpan bytes) {
-  dom::element root;
-  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "not valid JSON: {}", simdjson::error_message(error));
-  }
-  return root;
-}
-
 Result<filecoin::PorepC1> raw_c1_of_base64(dom::element encoded) {
   CUZK_TRY(const std::string_view letters, text(encoded));
   CUZK_TRY(const auto decoded, decode_base64(letters));
   dom::parser parser;
-  CUZK_TRY(const dom::element root, parse_document(parser, decoded));
+  CUZK_TRY(const dom::element root, parse_json(parser, decoded, ""));
   return raw_c1(root);
 }
 
@@ -343,7 +334,7 @@ bool looks_like_json(ByteSpan bytes) {
 
 Result<filecoin::PorepC1> parse_c1_json(ByteSpan bytes, std::string_view what) {
   dom::parser parser;
-  CUZK_TRY(const dom::element root, in(parse_document(parser, bytes), what));
+  CUZK_TRY(const dom::element root, parse_json(parser, bytes, what));
   return in(any_form(root), what);
 }
 

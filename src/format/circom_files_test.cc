@@ -154,6 +154,7 @@ TEST_F(CircomFiles, ProofJsonIsReadStrictly) {
   EXPECT_TRUE(changed([](auto& j) { j["curve"] = "bn254"; }));
   EXPECT_TRUE(changed([](auto& j) { j.erase("curve"); }));
   expect_error(read_proof_json<Bn254>("", "empty"), corrupt, "not valid JSON");
+  expect_error(read_proof_json<Bn254>(std::string_view(), "nothing"), corrupt, "not valid JSON");
   expect_error(read_proof_json<Bn254>("[]", "array"), corrupt, "JSON object");
   expect_error(read_proof_json<Bn254>(R"({"protocol":"groth16","protocol":"groth16"})", "twice"),
                corrupt, "stands twice");

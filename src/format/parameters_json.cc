@@ -1,11 +1,10 @@
 #include "format/parameters_json.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/bytes.h"
+#include "format/json_document.h"
 
 namespace cuzk::format {
 
@@ -51,11 +50,7 @@ const ParameterFile* ParameterList::find(std::string_view name) const {
 
 Result<ParameterList> parse_parameter_list(std::string_view text, std::string_view what) {
   dom::parser parser;
-  dom::element root;
-  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
-                simdjson::error_message(error));
-  }
+  CUZK_TRY(const dom::element root, parse_json(parser, text, what));
   dom::object entries;
   if (root.get(entries)) {
     return fail(ErrorCode::kCorruptInput, "{}: expected a JSON object of file names", what);

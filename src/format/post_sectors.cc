@@ -1,12 +1,11 @@
 #include "format/post_sectors.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 
 #include "base/mapped_file.h"
 #include "filecoin/cid.h"
 #include "format/base64.h"
+#include "format/json_document.h"
 
 namespace cuzk::format {
 
@@ -145,11 +144,7 @@ Result<PostSectorsFile> document(dom::element root) {
 
 Result<PostSectorsFile> parse_post_sectors(ByteSpan bytes, std::string_view what) {
   dom::parser parser;
-  dom::element root;
-  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
-                simdjson::error_message(error));
-  }
+  CUZK_TRY(const dom::element root, parse_json(parser, bytes, what));
   auto out = document(root);
   return out ? out : fail(out.error().in(what));
 }

@@ -1,13 +1,12 @@
 #include "format/snarkjs_json.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <set>
 
 #include "circom/decimal.h"
 #include "curve/endomorphism.h"
 #include "curve/pairing.h"
+#include "format/json_document.h"
 
 namespace cuzk::format {
 
@@ -110,15 +109,6 @@ void write_alphabeta(JsonWriter& json, const VerifyingKey<Curve>& vk) {
 }
 
 // --- reading
-
-Result<dom::element> parse_json(dom::parser& parser, std::string_view json, std::string_view what) {
-  dom::element root;
-  if (const auto error = parser.parse(json.data(), json.size()).get(root)) {
-    return fail(ErrorCode::kCorruptInput, "{}: not valid JSON: {}", what,
-                simdjson::error_message(error));
-  }
-  return root;
-}
 
 Result<dom::object> parse_object(dom::parser& parser, std::string_view json,
                                  std::string_view what) {

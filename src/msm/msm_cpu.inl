@@ -56,9 +56,9 @@ template <class G>
 class BucketWalk {
  public:
   BucketWalk(const Terms<G>& terms, const SortedWindow& window)
-      : terms_(terms), window_(window), points_(kBlockPoints) {
-    lengths_.reserve(kBlockPoints);
-    buckets_.reserve(kBlockPoints);
+      : terms_(terms), window_(window), points_(std::min(kBlockPoints, window.entries.size())) {
+    lengths_.reserve(points_.size());
+    buckets_.reserve(points_.size());
   }
 
   Xyzz<G> sum(std::size_t begin, std::size_t end) {

@@ -2,7 +2,8 @@
 """Installs libcuzk into an empty directory and builds users' programs against it: one by
 pkg-config, one by CMake's find_package.
 
-install_test.py CMAKE BUILD_DIRECTORY TESTDATA
+install_test.py CMAKE BUILD_DIRECTORY TESTDATA [COMPILER_FLAG...]
+The flags are what a program needs beside a library built with sanitizers.
 """
 
 import os
@@ -12,6 +13,7 @@ import sys
 import tempfile
 
 CMAKE, BUILD, TESTDATA = sys.argv[1], sys.argv[2], sys.argv[3]
+FLAGS = sys.argv[4:]
 SOURCE = pathlib.Path(__file__).parent
 
 CMAKE_LISTS = """\
@@ -41,14 +43,14 @@ def main():
         flags = run("pkg-config", f"--define-variable=prefix={prefix}", "--cflags", "--libs", "cuzk",
                     env=env, capture_output=True, text=True).stdout.split()
         (library,) = {p.parent for p in prefix.rglob("libcuzk.so")}
-        run("cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", SOURCE / "capi_test.c", *flags,
-            f"-Wl,-rpath,{library}", "-pthread", "-o", root / "by-pkg-config")
+        run("cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", SOURCE / "capi_test.c", *FLAGS,
+            *flags, f"-Wl,-rpath,{library}", "-pthread", "-o", root / "by-pkg-config")
         run(root / "by-pkg-config", TESTDATA)
         project = root / "project"
         project.mkdir()
         (project / "CMakeLists.txt").write_text(CMAKE_LISTS.format(source=SOURCE))
         run(CMAKE, "-S", project, "-B", root / "build", f"-DCMAKE_PREFIX_PATH={prefix}",
-            stdout=subprocess.DEVNULL)
+            f"-DCMAKE_C_FLAGS={' '.join(FLAGS)}", stdout=subprocess.DEVNULL)
         run(CMAKE, "--build", root / "build", stdout=subprocess.DEVNULL)
         run(root / "build" / "user", TESTDATA)
         # Nothing but the C functions leaves the library.

@@ -64,18 +64,38 @@ Status set_key(LoadedConfig& loaded, const std::string& key, const ConfigValue& 
   return {};
 }
 
+// One that is empty would otherwise pass, whatever its name.
+Status check_table(LoadedConfig& loaded, const std::string& name) {
+  const std::string prefix = name + ".";
+  if (is_circom_circuit_key(prefix)) return {};
+  if (is_circom_circuit_key(name)) return name_circom_circuit(loaded.config, name);
+  for (const ConfigKey& key : config_keys()) {
+    if (key.name.starts_with(prefix)) return {};
+  }
+  if (find_config_key(name)) {
+    return fail(ErrorCode::kInvalidArgument, "{}: a value is expected, found a table", name);
+  }
+  const std::string near = nearest_config_table(name);
+  return fail(ErrorCode::kInvalidArgument, "unknown table '{}'{}", name,
+              near.empty() ? "" : fmt::format("; did you mean '{}'?", near));
+}
+
 Status set_table(LoadedConfig& loaded, const toml::table& table, const std::string& prefix,
                  std::string_view file) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
-    if (const toml::table* inner = node.as_table()) {
-      CUZK_TRY_VOID(set_table(loaded, *inner, key + ".", file));
-      continue;
-    }
-    Status set = {};
-    const auto value = value_of(node, key);
-    set = value ? set_key(loaded, key, *value, "file") : fail(value.error());
-    if (!set) return fail(set.error().in(fmt::format("{}:{}", file, node.source().begin.line)));
+    const auto set = [&, &entry = node]() -> Status {
+      if (const toml::table* inner = entry.as_table()) {
+        // What is wrong with a key inside says more.
+        CUZK_TRY_VOID(set_table(loaded, *inner, key + ".", file));
+        return inner->empty() ? check_table(loaded, key) : Status{};
+      }
+      CUZK_TRY(const ConfigValue value, value_of(entry, key));
+      return set_key(loaded, key, value, "file");
+    }();
+    if (set) continue;
+    if (node.is_table() && !node.as_table()->empty()) return set;
+    return fail(set.error().in(fmt::format("{}:{}", file, node.source().begin.line)));
   }
   return {};
 }

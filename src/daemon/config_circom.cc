@@ -61,15 +61,25 @@ Status set_circom_circuit_key(Config& config, const std::string& key, const Conf
   }
   for (const FlagField& f : kFlags) {
     if (f.name != field) continue;
+    const auto* text = value.from_text ? std::get_if<std::string>(&value.value) : nullptr;
     const auto* flag = std::get_if<bool>(&value.value);
-    if (!flag) return fail(ErrorCode::kInvalidArgument, "{}: true or false is expected", key);
-    circuit.*f.member = *flag;
+    if (!flag && !(text && (*text == "true" || *text == "false"))) {
+      return fail(ErrorCode::kInvalidArgument, "{}: true or false is expected", key);
+    }
+    circuit.*f.member = flag ? *flag : *text == "true";
     return {};
   }
   return fail(ErrorCode::kInvalidArgument,
               "unknown key '{}'; a circuit has zkey, r1cs, sym, allow_insecure_key, preload and "
               "resident",
               key);
+}
+
+Status name_circom_circuit(Config& config, const std::string& table) {
+  const std::string id = table.substr(kPrefix.size());
+  if (const Status good = engine::check_circom_id(id); !good) return fail(good.error().in(table));
+  config.circom_circuits[id].id = id;
+  return {};
 }
 
 Status check_circom_circuits(const Config& config) {

@@ -19,6 +19,8 @@ namespace cuzk::daemon {
 bool is_circom_circuit_key(std::string_view key);
 // Errors: kInvalidArgument for an id or a field that there is not, or a value of the wrong type.
 Status set_circom_circuit_key(Config& config, const std::string& key, const ConfigValue& value);
+// A circuit of which nothing is said but its id; check_circom_circuits says what it lacks.
+Status name_circom_circuit(Config& config, const std::string& table);
 // Every circuit names its key. Errors: kInvalidArgument.
 Status check_circom_circuits(const Config& config);
 // As TOML, one table for each.

@@ -393,4 +393,27 @@ std::string nearest_config_key(std::string_view name) {
   return least <= 1 + name.size() / 4 ? nearest : "";
 }
 
+std::string nearest_config_table(std::string_view name) {
+  if (std::string key = nearest_config_key(name); !key.empty()) return key;
+  std::string nearest;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const ConfigKey& key : config_keys()) {
+    const std::string table = key.name.substr(0, key.name.rfind('.'));
+    const std::size_t distance = edit_distance(name, table);
+    if (distance < least) least = distance, nearest = table;
+  }
+  if (least <= 1 + name.size() / 4) return nearest;
+  // A key of the table above that contains the name.
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return "";
+  for (const ConfigKey& key : config_keys()) {
+    const std::string_view known = key.name;
+    if (known.starts_with(name.substr(0, dot + 1)) &&
+        known.substr(dot + 1).find(name.substr(dot + 1)) != std::string_view::npos) {
+      return key.name;
+    }
+  }
+  return "";
+}
+
 }  // namespace cuzk::daemon

@@ -36,5 +36,7 @@ const std::vector<ConfigKey>& config_keys();
 const ConfigKey* find_config_key(std::string_view name);
 // The nearest known name, or empty when none is near.
 std::string nearest_config_key(std::string_view name);
+// Likewise of tables; a key when one of that table is meant: "srs.insecure_dev" for "srs.insecure".
+std::string nearest_config_table(std::string_view name);
 
 }  // namespace cuzk::daemon

@@ -181,6 +181,21 @@ TEST(Config, UnknownKeysAreRefusedWithTheNearestOne) {
   EXPECT_TRUE(contains(error_of("listen = \"a:1\"\n"), "daemon.listen"));
 }
 
+TEST(Config, UnknownTablesAreRefusedThoughTheyAreEmpty) {
+  EXPECT_EQ(error_of("[srs]\n[srs.dev]\n"),
+            "cuzk.toml:2: unknown table 'srs.dev'; did you mean 'srs.insecure_dev'?");
+  EXPECT_EQ(error_of("[daemn]\n"), "cuzk.toml:1: unknown table 'daemn'; did you mean 'daemon'?");
+  EXPECT_EQ(error_of("[zzzzzzzz]\n"), "cuzk.toml:1: unknown table 'zzzzzzzz'");
+  EXPECT_EQ(error_of("[zzzzzzzz.qqqq]\n"), "cuzk.toml:1: unknown table 'zzzzzzzz.qqqq'");
+  EXPECT_EQ(error_of("[srs]\ninsecure_dev = {}\n"),
+            "cuzk.toml:2: srs.insecure_dev: a value is expected, found a table");
+  EXPECT_EQ(error_of("[circom.circuits.mine]\n"), "circom.circuits.mine.zkey is missing");
+  EXPECT_TRUE(contains(error_of("[circom.circuits.'a b']\n"), "cuzk.toml:1: circom.circuits.a b"));
+  for (const char* empty : {"[srs]\n", "[circom]\n", "[circom.circuits]\n", "[scheduler]\n"}) {
+    EXPECT_EQ(error_of(empty), "") << empty;
+  }
+}
+
 TEST(Config, WrongValuesNameKeyAndLine) {
   EXPECT_TRUE(contains(error_of("[memory]\n\ntotal_budget = \"lots\"\n"),
                        "cuzk.toml:3: memory.total_budget: 'lots' is no size"));
@@ -285,6 +300,16 @@ TEST(Config, CircomCircuitsHaveTheirOwnIds) {
   EXPECT_TRUE(mult.preload);
   EXPECT_FALSE(mult.resident || mult.allow_insecure_key);
   EXPECT_EQ(loaded.config.circom_circuits.at("short").zkey, "/k/short.zkey");
+
+  // On a command line everything is text.
+  const auto set = load_config_text("", "",
+                                    {{"circom.circuits.a", "/k/a.zkey", "--set"},
+                                     {"circom.circuits.a.preload", "true", "--set"}});
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(set->config.circom_circuits.at("a").zkey, "/k/a.zkey");
+  EXPECT_TRUE(set->config.circom_circuits.at("a").preload);
+  EXPECT_TRUE(contains(error_of("", {{"circom.circuits.a.preload", "yes", "--set"}}),
+                       "true or false is expected"));
   const LoadedConfig again = load_config_text(show_config(loaded), "again", {}).value();
   EXPECT_TRUE(config_changes(loaded.config, again.config).empty()) << show_config(loaded);
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -563,6 +565,13 @@ TEST(Svg, SweepHasALineForEachNumberOfWorkers) {
        at = svg.find("<polyline", at + 1))
     ++curves;
   EXPECT_EQ(curves, 12u);  // latency has two
+  // Axes are counted in what keeps their figures short.
+  EXPECT_NE(svg.find("GiB reserved; dashed: the budget"), std::string::npos);
+  EXPECT_NE(svg.find("seconds from request to answer"), std::string::npos);
+  for (SweepPoint& p : plot.points) p.p50_seconds /= 500, p.p99_seconds /= 500, p.peak_bytes /= 100;
+  const std::string small = draw_sweep(plot);
+  EXPECT_NE(small.find("MiB reserved<"), std::string::npos);
+  EXPECT_NE(small.find("milliseconds from request to answer"), std::string::npos);
   plot.points = {{1, 1, 0, 0, 0, 0, 0, ""}};
   expect_well_formed(draw_sweep(plot));
 }
@@ -589,6 +598,9 @@ class FakeTarget final : public Target {
                                               : engine::AnswerStatus::kCompleted;
       if (number == failed_number) answer.error = Error{ErrorCode::kInternal, "wrong"};
       answer.timings.total_ms = 6;
+      // The inner one is told after the outer one and ended before it.
+      tell("prove", id, 1000);
+      tell("h_msm", id, 2000);
       answer.proof.assign(192, 1);
       callback(answer);
     });
@@ -597,18 +609,35 @@ class FakeTarget final : public Target {
     ++cancels;
     return true;
   }
-  Result<Snapshot> snapshot(std::optional<std::int64_t>) override {
+  Result<Snapshot> snapshot(std::optional<std::uint64_t> after) override {
     if (!tells) return fail(ErrorCode::kNotFound, "the daemon does not know the call");
     Snapshot out;
-    out.now_us = 5'000'000'000 + std::chrono::duration_cast<std::chrono::microseconds>(
-                                     std::chrono::steady_clock::now() - began)
-                                     .count();
+    out.now_us = now_us();
     out.memory.limit_bytes = 100;
     out.memory.reserved_bytes = 40;
+    if (!after) return out;
+    const std::lock_guard lock(mutex);
+    out.spans.last = told.size();
+    for (const SpanEvent& s : told) {
+      if (s.sequence > *after) out.spans.spans.push_back(s);
+    }
     return out;
   }
   Status preload(const std::string&) override { return {}; }
 
+  std::int64_t now_us() const {
+    return 5'000'000'000 + std::chrono::duration_cast<std::chrono::microseconds>(
+                               std::chrono::steady_clock::now() - began)
+                               .count();
+  }
+  void tell(const std::string& name, const std::string& job, std::int64_t ago_us) {
+    const std::lock_guard lock(mutex);
+    const std::int64_t end = now_us() - ago_us;
+    told.push_back({told.size() + 1, "cpu 0", name, job, 1, 0, end - 500, end});
+  }
+
+  std::mutex mutex;
+  std::vector<SpanEvent> told;
   std::atomic<int> sent{0}, in_flight{0}, most_in_flight{0}, cancels{0};
   int refused_number = -1, failed_number = -1;
   bool tells = true;
@@ -650,6 +679,21 @@ TEST(Run, KeepsAsManyInFlightAsAskedFor) {
   EXPECT_EQ(json["jobs"]["completed"], 20);
   EXPECT_EQ(json["memory"]["limit_bytes"], 100);
   EXPECT_TRUE(json["verdict"].is_null());
+}
+
+TEST(Run, SeesEachSpanOnceHoweverLateItIsTold) {
+  FakeTarget target;
+  target.tell("prove", "of another run", 0);
+  RunOptions options;
+  options.arrivals = batch_arrivals(30);
+  options.max_in_flight = 2;
+  options.sample_every = std::chrono::milliseconds(1);
+  const RunResult result = run(target, one_request(), options);
+  ASSERT_TRUE(result.service);
+  std::map<std::pair<std::string, std::string>, int> seen;
+  for (const SpanEvent& s : result.service->spans) ++seen[{s.job_id, s.name}];
+  EXPECT_EQ(seen.size(), 60u);
+  for (const auto& [what, times] : seen) EXPECT_EQ(times, 1) << what.first << " " << what.second;
 }
 
 TEST(Run, RefusedAndFailedProofsAreNotGood) {

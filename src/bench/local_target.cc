@@ -37,12 +37,12 @@ class LocalTarget final : public Target {
 
   Result<bool> cancel(const std::string& job_id) override { return service_->cancel(job_id); }
 
-  Result<Snapshot> snapshot(std::optional<std::int64_t> spans_after_us) override {
+  Result<Snapshot> snapshot(std::optional<std::uint64_t> spans_after) override {
     Snapshot out = snapshot_of(service_->status());
     out.version = version_;
     out.resident_bytes = resident_bytes();
     out.peak_resident_bytes = peak_resident_bytes();
-    if (spans_after_us) out.spans = service_->spans(*spans_after_us);
+    if (spans_after) out.spans = service_->spans(*spans_after);
     return out;
   }
 

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <tuple>
-#include <unordered_set>
 
 #include "base/bytes.h"
 #include "base/random.h"
+#include "bench/verifier.h"
 
 namespace cuzk::bench {
 
@@ -18,9 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-// Inner spans are told after the stage that holds them has ended; what was asked for is asked for
-// again this far back.
-constexpr std::int64_t kSpanOverlapUs = 30'000'000;
+// Tells where the spans end, and none of them.
+constexpr std::uint64_t kNoSpanYet = std::numeric_limits<std::uint64_t>::max();
 constexpr auto kTick = std::chrono::milliseconds(200);
 
 std::int64_t us_between(Clock::time_point from, Clock::time_point to) {
@@ -49,7 +50,7 @@ class Watcher {
     std::optional<std::int64_t> best;
     for (int i = 0; i < 3; ++i) {
       const auto asked = Clock::now();
-      auto now = target_.snapshot(std::nullopt);
+      auto now = target_.snapshot(kNoSpanYet);
       if (!now) return false;
       const auto answered = Clock::now();
       const std::int64_t round_trip = us_between(asked, answered);
@@ -59,7 +60,7 @@ class Watcher {
       }
       out_.before = std::move(*now);
     }
-    newest_us_ = out_.before.now_us - 1;
+    last_span_ = out_.before.spans.last;
     thread_ = std::jthread([this](std::stop_token stop) { watch(stop); });
     return true;
   }
@@ -67,10 +68,10 @@ class Watcher {
   RunResult::Service finish(std::int64_t begin_us, std::int64_t end_us) {
     thread_.request_stop();
     thread_.join();
-    look(out_.before.now_us - 1);
+    look(true);
     out_.begin_us = begin_us + out_.offset_us;
     out_.end_us = end_us + out_.offset_us;
-    out_.after.spans.clear();
+    out_.after.spans = {};
     if (out_.after.memory.peak_reserved_bytes > out_.before.memory.peak_reserved_bytes) {
       out_.peak_reserved_bytes = out_.after.memory.peak_reserved_bytes;
     }
@@ -93,21 +94,16 @@ class Watcher {
     std::unique_lock lock(mutex);
     for (int i = 0; !stop.stop_requested(); ++i) {
       // Spans seldom: they are kept for a while; memory often.
-      const bool with_spans = i % 8 == 7;
-      look(with_spans ? std::optional(newest_us_ - kSpanOverlapUs) : std::nullopt);
+      look(i % 8 == 7);
       wake.wait_for(lock, stop, every_, [] { return false; });
     }
   }
 
-  void look(std::optional<std::int64_t> spans_after_us) {
-    auto now = target_.snapshot(spans_after_us);
+  void look(bool with_spans) {
+    auto now = target_.snapshot(with_spans ? std::optional(last_span_) : std::nullopt);
     if (!now) return;
-    for (auto& span : now->spans) {
-      newest_us_ = std::max(newest_us_, span.end_us);
-      std::string key = fmt::format("{}|{}|{}|{}|{}", span.lane, span.name, span.job_id,
-                                    span.partition, span.start_us);
-      if (seen_.insert(std::move(key)).second) out_.spans.push_back(std::move(span));
-    }
+    if (with_spans) last_span_ = now->spans.last;
+    std::move(now->spans.spans.begin(), now->spans.spans.end(), std::back_inserter(out_.spans));
     const auto& m = now->memory;
     out_.samples.push_back({now->now_us, m.leased_bytes, m.reserved_bytes, now->resident_bytes});
     out_.peak_leased_bytes = std::max(out_.peak_leased_bytes, m.leased_bytes);
@@ -120,8 +116,7 @@ class Watcher {
   const std::chrono::milliseconds every_;
   const Clock::time_point origin_;
   RunResult::Service out_;
-  std::int64_t newest_us_ = 0;
-  std::unordered_set<std::string> seen_;
+  std::uint64_t last_span_ = 0;
   std::jthread thread_;
 };
 
@@ -254,6 +249,7 @@ class Run {
     job.error = answer.error;
     job.timings = answer.timings;
     job.proof = std::move(answer.proof);
+    job.public_json = std::move(answer.public_json);
     job.insecure_dev = answer.insecure_dev;
   }
 
@@ -301,6 +297,20 @@ std::string_view ending_name(Ending ending) {
 std::size_t RunResult::count(Ending ending) const {
   return static_cast<std::size_t>(std::count_if(
       jobs.begin(), jobs.end(), [&](const JobRecord& job) { return job.ending == ending; }));
+}
+
+Status load_key(Target& target, const engine::ProofRequest& request) {
+  if (request.kind != engine::ProofKind::kCircom) {
+    CUZK_TRY(const std::string circuit, circuit_id_of(request));
+    return target.preload(circuit);
+  }
+  RunOptions once;
+  once.arrivals = batch_arrivals(1);
+  once.max_in_flight = 1;
+  const RunResult result = run(target, std::span(&request, 1), once);
+  const JobRecord& job = result.jobs.at(0);
+  if (job.error) return fail(*job.error);
+  return {};
 }
 
 RunResult run(Target& target, std::span<const engine::ProofRequest> requests,

@@ -34,6 +34,7 @@ struct JobRecord {
   std::optional<Error> error;
   engine::JobTimings timings;
   std::vector<std::uint8_t> proof;
+  std::string public_json;  // circom's
   bool insecure_dev = false;
   std::optional<Status> verified;  // by the client, where it was asked to
 
@@ -83,6 +84,10 @@ struct RunOptions {
   // Nothing more is sent, what runs is cancelled; run() returns what it has.
   std::stop_token stop;
 };
+
+// Makes what the request needs in memory be there: preloads its circuit; a circom key comes with
+// one proof. Errors: those of either; kInvalidArgument for a circuit without an id.
+Status load_key(Target& target, const engine::ProofRequest& request);
 
 RunResult run(Target& target, std::span<const engine::ProofRequest> requests,
               const RunOptions& options);

@@ -25,6 +25,24 @@ constexpr Colour kColours[] = {{"#1b4f8f", "#6fb1f0"}, {"#d07b2d", "#f0a35c"},
                                {"#2c8a5b", "#5fd097"}, {"#a23b72", "#e07fb0"},
                                {"#6d5bb8", "#a899ee"}, {"#5b6570", "#b7c0ca"}};
 
+// What an axis is counted in, so that its figures stay short.
+struct Unit {
+  double size = 1;
+  std::string_view name;
+};
+
+Unit time_unit(double most_seconds) {
+  if (most_seconds < 0.5) return {1e-3, "milliseconds"};
+  if (most_seconds < 600) return {1, "seconds"};
+  return {60, "minutes"};
+}
+
+Unit memory_unit(double most_bytes) {
+  if (most_bytes < (1 << 19)) return {1 << 10, "KiB"};
+  if (most_bytes < (1 << 29)) return {1 << 20, "MiB"};
+  return {1 << 30, "GiB"};
+}
+
 class Panels {
  public:
   explicit Panels(const SweepPlot& plot)
@@ -49,13 +67,20 @@ class Panels {
     legend();
     panel(0, "Throughput", "proofs a minute", std::nullopt,
           [](const SweepPoint& p) { return p.proofs_per_minute; });
+    double most_seconds = 0, most_bytes = 0;
+    for (const SweepPoint& p : plot_.points) {
+      most_seconds = std::max(most_seconds, p.p99_seconds);
+      most_bytes = std::max(most_bytes, p.peak_bytes);
+    }
+    const Unit latency = time_unit(most_seconds);
     panel(
-        1, "Latency", "seconds from request to answer; dotted: 99th percentile",
-        [](const SweepPoint& p) { return p.p99_seconds; },
-        [](const SweepPoint& p) { return p.p50_seconds; });
-    constexpr double kGiB = 1 << 30;
-    panel(2, "Peak memory", "GiB reserved; dashed: the budget", std::nullopt,
-          [](const SweepPoint& p) { return p.peak_bytes / kGiB; });
+        1, "Latency",
+        fmt::format("{} from request to answer; dotted: 99th percentile", latency.name),
+        [latency](const SweepPoint& p) { return p.p99_seconds / latency.size; },
+        [latency](const SweepPoint& p) { return p.p50_seconds / latency.size; });
+    memory_ = memory_unit(most_bytes);
+    panel(2, "Peak memory", fmt::format("{} reserved", memory_.name), std::nullopt,
+          [this](const SweepPoint& p) { return p.peak_bytes / memory_.size; });
     return svg_.str();
   }
 
@@ -84,17 +109,17 @@ class Panels {
     return 16 + kLeft + static_cast<double>(panel) * (kPanelWidth + kSpace);
   }
 
-  void panel(std::size_t index, std::string_view title, std::string_view unit,
+  void panel(std::size_t index, std::string_view title, std::string unit,
              const std::optional<Value>& second, const Value& value) {
     double limit = 0, most = 0;
     for (const SweepPoint& p : plot_.points) {
       most = std::max(most, value(p));
       if (second) most = std::max(most, (*second)(p));
-      if (index == 2) limit = std::max(limit, p.limit_bytes / (1 << 30));
+      if (index == 2) limit = std::max(limit, p.limit_bytes / memory_.size);
     }
     // A budget far above what was used would press the curves flat.
     const bool shows_limit = limit > 0 && limit < 3 * most;
-    if (shows_limit) most = std::max(most, limit);
+    if (shows_limit) most = std::max(most, limit), unit += "; dashed: the budget";
     const double step = tick_step(most > 0 ? most * 1.05 : 1, 6);
     const double top = step * std::max(1.0, std::ceil(most * 1.02 / step));
     const auto y_of = [&](double v) { return kTop + kPanelHeight * (1 - v / top); };
@@ -138,12 +163,12 @@ class Panels {
     svg_.polyline(points, css);
     for (std::size_t i = 0; dots && i < points.size(); ++i) {
       const SweepPoint& p = *line[i];
-      svg_.circle(
-          points[i], 4, fmt::format("w{}", w),
-          fmt::format("{} workers, {} in flight: {:.2f} proofs a minute, p50 {}, p99 {}, "
-                      "peak {}; bound by {}",
-                      p.workers, p.in_flight, p.proofs_per_minute, human_seconds(p.p50_seconds),
-                      human_seconds(p.p99_seconds), human_bytes(p.peak_bytes), p.bound));
+      svg_.circle(points[i], 4, fmt::format("w{}", w),
+                  fmt::format("{} worker{}, {} in flight: {:.2f} proofs a minute, p50 {}, p99 {}, "
+                              "peak {}; bound by {}",
+                              p.workers, p.workers == 1 ? "" : "s", p.in_flight,
+                              p.proofs_per_minute, human_seconds(p.p50_seconds),
+                              human_seconds(p.p99_seconds), human_bytes(p.peak_bytes), p.bound));
     }
   }
 
@@ -151,6 +176,7 @@ class Panels {
   Svg svg_;
   std::vector<std::size_t> jobs_;
   std::vector<unsigned> workers_;
+  Unit memory_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Snapshot {
   std::size_t peak_resident_bytes = 0;  // since its start
   std::vector<engine::DeviceStatus> devices;
   unsigned synthesis_workers = 0;  // without the one that stands by for CRITICAL work
-  std::vector<engine::SpanEvent> spans;
+  engine::SpanList spans;
 };
 
 class Target {
@@ -35,9 +35,9 @@ class Target {
   virtual void prove(engine::ProofRequest request,
                      std::function<void(Result<engine::Answer>)> callback) = 0;
   virtual Result<bool> cancel(const std::string& job_id) = 0;
-  // Spans that ended after `spans_after_us`; without it none.
+  // With the spans that were told after that one (SpanEvent::sequence); without it none.
   // Errors: kNotFound when the service does not tell.
-  virtual Result<Snapshot> snapshot(std::optional<std::int64_t> spans_after_us) = 0;
+  virtual Result<Snapshot> snapshot(std::optional<std::uint64_t> spans_after) = 0;
   virtual Status preload(const std::string& circuit_id) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Checks proofs where they arrive: the statement from the request itself, the verifying key from
-// this machine's parameter files. A wrong or lying service is found out.
+// this machine's files. A wrong or lying service is found out.
 //
 // Threads: from one thread at a time.
 
@@ -13,9 +13,12 @@
 
 namespace cuzk::bench {
 
+// verification_key.json of a circuit, by its id.
+using CircomKeys = std::map<std::string, std::filesystem::path>;
+
 class Verifier {
  public:
-  Verifier(std::filesystem::path parameters, engine::KeyPolicy policy);
+  Verifier(std::filesystem::path parameters, engine::KeyPolicy policy, CircomKeys circom = {});
 
   // Errors: kInvalidProof when it does not verify; kNotFound for a missing verifying key; those of
   // the request's parser.
@@ -27,9 +30,11 @@ class Verifier {
     VerifyingKey<Bls12_381> key;
   };
   Result<const Known*> known(const engine::ProofRequest& request);
+  Status verify_circom(const engine::ProofRequest& request, ByteSpan proof);
 
   const engine::ParameterStore parameters_;
   const engine::KeyPolicy policy_;
+  const CircomKeys circom_;
   Tasks tasks_;
   MemoryBudget memory_;
   Timeline timeline_;

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -45,11 +46,12 @@ class Case(unittest.TestCase):
         return self.bench(*arguments, "--local", "--params", self.dir / "params", "--cache-dir",
                           self.dir / "circuits", "--memory", "2GiB", "--threads", 1, **options)
 
-    def daemon(self, config=""):
+    def daemon(self, config="", listen=None):
+        """Its address: that of a unix socket, unless `listen` is another."""
         file = self.dir / "cuzk.toml"
         file.write_text(f"""
 [daemon]
-listen = "unix://{self.dir}/cuzk.sock"
+listen = "{listen or f'unix://{self.dir}/cuzk.sock'}"
 [srs]
 param_cache = "{self.dir / 'params'}"
 circuit_cache = "{self.dir / 'circuits'}"
@@ -63,12 +65,13 @@ journal = "none"
         self.addCleanup(log.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        address = f"unix://{self.dir}/cuzk.sock"
-        for _ in range(100):
-            if (self.dir / "cuzk.sock").exists():
-                break
-            subprocess.run(["sleep", "0.1"], check=True)
-        return address
+        for _ in range(600):
+            told = re.search(r"listening for gRPC.*?address=\"?([^\s\"]+)", (self.dir / "log").read_text())
+            if told:
+                return told[1]
+            self.assertIsNone(process.poll(), (self.dir / "log").read_text())
+            time.sleep(0.1)
+        self.fail("the daemon does not serve: " + (self.dir / "log").read_text())
 
     def picture(self, file):
         root = xml.parse(file).getroot()
@@ -151,6 +154,103 @@ class Commands(Case):
         self.bench("-a", address, "--token", "token-of-reader-123", "status", words=["you are reader, role read"])
         self.bench("-a", address, "--token-file", shown, "status", words=["role read"])
         self.bench("-a", address, "--token-file", shown, "single", *POREP, code=2, words=["submit"])
+
+    def test_tls_and_client_certificates_are_shown(self):
+        def openssl(*arguments):
+            subprocess.run(["openssl", *map(str, arguments)], cwd=self.dir, check=True, capture_output=True)
+
+        def certificate(name, subject, names):
+            openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
+                    "-subj", f"/CN={subject}")
+            (self.dir / "ext").write_text(f"subjectAltName={names}\n")
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                    "-days", "2", "-out", f"{name}.pem", "-extfile", "ext")
+
+        for name in ("ca", "other"):
+            openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem",
+                    "-days", "2", "-subj", f"/CN={name}")
+        certificate("server", "prover-3", "DNS:prover-3")
+        certificate("node", "curio-node-7", "DNS:curio-node-7")
+        tokens = self.dir / "tokens"
+        tokens.write_text("submitter submit token-of-submitter\n")
+        tokens.chmod(0o600)
+        address = self.daemon(f"""
+[tls]
+certificate = "{self.dir}/server.pem"
+key = "{self.dir}/server.key"
+client_ca = "{self.dir}/ca.pem"
+client_role = "read"
+[auth]
+tokens_file = "{tokens}"
+""", listen="127.0.0.1:0")
+        trust = ["--tls-ca", self.dir / "ca.pem", "--tls-server-name", "prover-3"]
+        mine = ["--tls-certificate", self.dir / "node.pem", "--tls-key", self.dir / "node.key"]
+        there = ["-a", "https://" + address]
+        self.bench(*there, *trust, *mine, "status", words=["you are curio-node-7, role read"])
+        # The certificate's role reads; the token's may submit, and its proof fails for want of a key.
+        self.bench(*there, *trust, *mine, "single", *POREP, code=2, words=["submit"])
+        self.bench(*there, *trust, *mine, "--token", "token-of-submitter", "status", words=["you are submitter, role submit"])
+        self.bench(*there, *trust, *mine, "single", *POREP, code=1, words=["status:    FAILED"],
+                   environment={"CUZK_TOKEN": "token-of-submitter"})
+        # What is missing or wrong is told, each in its way.
+        self.bench(*there, *trust, "status", code=3, words=["no daemon answers there"])
+        self.bench(*there, *mine, "--tls-ca", self.dir / "other.pem", "--tls-server-name", "prover-3", "status", code=3,
+                   words=["no daemon answers there"])
+        self.bench(*there, *mine, "--tls-ca", self.dir / "ca.pem", "status", code=3, words=["no daemon answers there"])
+        self.bench("-a", "http://" + address, "status", code=3, words=["no daemon answers there"])
+        self.bench(*there, *trust, "--tls-certificate", self.dir / "node.pem", "status", code=2,
+                   words=["--tls-certificate and --tls-key go together"])
+        self.bench(*there, *mine, "--tls-ca", self.dir / "absent.pem", "status", code=3, words=["absent.pem"])
+
+    def test_circom_proofs_are_made_verified_and_mixed(self):
+        vectors = TESTDATA / "circom/bn128"
+        address = self.daemon(f"""
+[circom.circuits]
+cubic = "{vectors}/cubic/circuit_final.zkey"
+mul = "{vectors}/mul/circuit_final.zkey"
+""")
+        cubic = ["-t", "circom", "--circuit", "cubic", "--wtns", vectors / "cubic/witness.wtns"]
+        check = ["--verify", "--vk", vectors / "cubic/verification_key.json"]
+        proof = self.dir / "proof.json"
+        self.bench("-a", address, "single", *cubic, *check, "-o", proof,
+                   words=["status:    COMPLETED", "bytes of JSON, public signals of", "verified:  yes, here"])
+        subprocess.run([CUZK, "verify", "circom", "--vk", vectors / "cubic/verification_key.json", "--proof", proof,
+                        "--public", vectors / "cubic/public.json"], check=True, capture_output=True)
+        run = json.loads(self.bench("-a", address, "batch", *cubic, *check, "-c", 20, "-j", 4, "--preload",
+                                    "--priority", "high", "--json").stdout)
+        self.assertEqual((run["ok"], run["jobs"]["verified"], list(run["kinds"])), (True, 20, ["circom"]))
+        self.assertEqual(run["verdict"]["jobs_without_spans"], 0)
+        # A witness as JSON; one that is wrong; a circuit that nobody knows; a key of another circuit.
+        text = (vectors / "cubic/witness.wtns").read_bytes()
+        values = [str(int.from_bytes(text[i:i + 32], "little")) for i in range(76, len(text), 32)]
+        (self.dir / "w.json").write_text(json.dumps(values))
+        (self.dir / "wrong.json").write_text(json.dumps([*values[:-1], "12345"]))
+        at = ["-a", address, "single", "-t", "circom", "--circuit"]
+        self.bench(*at, "cubic", "--wtns", self.dir / "w.json", *check, words=["verified:  yes, here"])
+        self.bench(*at, "cubic", "--wtns", self.dir / "wrong.json", code=1, words=["does not satisfy"])
+        self.bench(*at, "nobody", "--wtns", vectors / "cubic/witness.wtns", code=3, words=["nobody"])
+        self.bench(*at, "../x", "--wtns", vectors / "cubic/witness.wtns", code=2, words=["../x"])
+        self.bench(*at, "cubic", code=2, words=["--circuit and --wtns required for circom"])
+        self.bench(*at, "mul", "--wtns", vectors / "mul/witness.wtns", "--verify", "--vk",
+                   vectors / "cubic/verification_key.json", code=1, words=["verified:"])
+        self.bench(*at, "cubic", "--wtns", vectors / "cubic/witness.wtns", "--verify", code=3, words=["--vk"])
+        # Folders, mixed.
+        mix = []
+        for name in ("cubic", "mul"):
+            folder = self.dir / name
+            folder.mkdir()
+            (folder / "statement.json").write_text(json.dumps({"kind": "circom", "circuit": name}))
+            for file in ("witness.wtns", "verification_key.json"):
+                shutil.copy(vectors / name / file, folder / file)
+            mix += ["--mix", f"{folder}=30"]
+        run = json.loads(self.bench("-a", address, "stress", *mix, "-c", 40, "--seed", 3, "--verify", "--json").stdout)
+        self.assertEqual((run["ok"], run["jobs"]["verified"]), (True, 40))
+        # Without a daemon, over numbers of workers, drawn.
+        svg = self.dir / "sweep.svg"
+        done = self.bench("sweep", *cubic, *check, "-c", 10, "--local", "--set", f"circom.circuits.cubic={vectors}/cubic/circuit_final.zkey",
+                          "--sweep-workers", "1,2", "--sweep-jobs", "1,4", "--svg", svg, words=["=== Sweep ==="])
+        self.assertEqual(len(re.findall(r"^ +[12] +[14] +[\d.]+ ", done.stdout, re.M)), 4, done.stdout)
+        self.assertIn("circom: workers and requests in flight", self.picture(svg))
 
     def test_an_interrupt_ends_the_run(self):
         process = subprocess.Popen([BENCH, *map(str, ["stress", *POREP, "--rate", 5, "--duration", "60s", "--local",

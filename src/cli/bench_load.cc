@@ -46,7 +46,12 @@ void print_single(const JobRecord& job) {
     fmt::print("timings:   total={} ms (queue={} ms, srs={} ms, synth={} ms, gpu={} ms)\n",
                t.total_ms, t.queue_wait_ms, t.key_load_ms, t.synthesis_ms, t.prove_ms);
     fmt::print("wall time: {:.0f} ms\n", job.wall_ms());
-    fmt::print("proof:     {} bytes (hex: {})\n", job.proof.size(), hex_of(job.proof));
+    if (job.kind == engine::ProofKind::kCircom) {
+      fmt::print("proof:     {} bytes of JSON, public signals of {} bytes\n", job.proof.size(),
+                 job.public_json.size());
+    } else {
+      fmt::print("proof:     {} bytes (hex: {})\n", job.proof.size(), hex_of(job.proof));
+    }
     if (job.verified) {
       fmt::print("verified:  {}\n", *job.verified ? "yes, here" : job.verified->error().message);
     }
@@ -73,7 +78,10 @@ Result<ExitCode> single(const DaemonAddress& address, const SingleOptions& o) {
   if (result.jobs.empty()) return fail(ErrorCode::kCancelled, "interrupted");
   JobRecord& job = result.jobs.front();
   if (job.ending == Ending::kRefused && !o.output.json) return fail(*job.error);
-  if (o.output.verify) CUZK_TRY_VOID(verify_proofs(result, requests, o.local));
+  if (o.output.verify) {
+    CUZK_TRY(const auto circom, o.request.circom_keys());
+    CUZK_TRY_VOID(verify_proofs(result, requests, o.local, circom));
+  }
   const bench::Verdict verdict = bench::verdict_of(result);
   CUZK_TRY_VOID(
       write_timeline(o.output, result, verdict, "One proof: " + o.request.type_name(request)));
@@ -122,7 +130,7 @@ struct LoadRun {
 // Sends, prints each answer, verifies where that was asked for.
 Result<LoadRun> run_load(bench::Target& target, const std::vector<ProofRequest>& requests,
                          bench::RunOptions options, const DaemonAddress& address,
-                         const LoadOptions& o) {
+                         const LoadOptions& o, const bench::CircomKeys& circom) {
   const std::size_t total = options.arrivals.size();
   LoadProgress progress(progress_is_visible(address), total);
   std::size_t number = 0;
@@ -137,7 +145,7 @@ Result<LoadRun> run_load(bench::Target& target, const std::vector<ProofRequest>&
   LoadRun out{bench::run(target, requests, options), {}};
   progress.clear();
   CUZK_TRY_VOID(check_accepted(out.result));
-  if (o.output.verify) CUZK_TRY_VOID(verify_proofs(out.result, requests, o.local));
+  if (o.output.verify) CUZK_TRY_VOID(verify_proofs(out.result, requests, o.local, circom));
   out.verdict = bench::verdict_of(out.result);
   return out;
 }
@@ -159,16 +167,12 @@ bench::RunOptions closed_loop(std::size_t count, std::size_t concurrency) {
   return out;
 }
 
-Status preload_for(bench::Target& target, const ProofRequest& request) {
-  CUZK_TRY(const std::string circuit, bench::circuit_id_of(request));
-  return target.preload(circuit);
-}
-
 Result<ExitCode> batch(const DaemonAddress& address, const BatchOptions& o) {
   CUZK_TRY(const ProofRequest request, o.request.request());
+  CUZK_TRY(const auto circom, o.request.circom_keys());
   CUZK_TRY(const auto target, open_target(address, o.local));
   const std::vector<ProofRequest> requests = {request};
-  if (o.preload || o.compare_sequential) CUZK_TRY_VOID(preload_for(*target, request));
+  if (o.preload || o.compare_sequential) CUZK_TRY_VOID(bench::load_key(*target, request));
   if (!o.output.json) {
     fmt::print("=== Batch Benchmark ===\nproof type:  {}\ncount:       {}\nconcurrency: {}\n",
                o.request.type_name(request), o.count, o.concurrency);
@@ -181,14 +185,14 @@ Result<ExitCode> batch(const DaemonAddress& address, const BatchOptions& o) {
   std::optional<LoadRun> sequential;
   if (o.compare_sequential) {
     if (!o.output.json) fmt::print("\none by one:\n");
-    CUZK_TRY(sequential, run_load(*target, requests, closed_loop(o.count, 1), address, o));
+    CUZK_TRY(sequential, run_load(*target, requests, closed_loop(o.count, 1), address, o, circom));
     if (sequential->result.interrupted) return fail(ErrorCode::kCancelled, "interrupted");
     if (!o.output.json) fmt::print("\n{} at once:\n", o.concurrency);
   } else if (!o.output.json) {
     fmt::print("\n");
   }
   CUZK_TRY(const LoadRun run,
-           run_load(*target, requests, closed_loop(o.count, o.concurrency), address, o));
+           run_load(*target, requests, closed_loop(o.count, o.concurrency), address, o, circom));
   document.update(bench::run_json(run.result, run.verdict));
   if (sequential) {
     document["sequential"] = bench::run_json(sequential->result, sequential->verdict);
@@ -241,18 +245,22 @@ Result<std::pair<std::string, double>> parse_weight(const std::string& text, con
 
 // The requests, and into `plan` how often each comes.
 Result<std::vector<ProofRequest>> stress_requests(const StressCommand& o,
-                                                  bench::StressOptions& plan) {
+                                                  bench::StressOptions& plan,
+                                                  bench::CircomKeys& circom) {
   std::vector<ProofRequest> out;
-  if (!o.request.type.empty() || !o.request.input.empty()) {
-    CUZK_TRY(ProofRequest request, o.request.request());
+  const auto add = [&](const RequestOptions& options, double per_second) -> Status {
+    CUZK_TRY(ProofRequest request, options.request());
+    CUZK_TRY(auto keys, options.circom_keys());
     out.push_back(std::move(request));
-    plan.per_second.push_back(o.rate);
-  }
+    circom.merge(keys);
+    plan.per_second.push_back(per_second);
+    return {};
+  };
+  if (!o.request.type.empty() || !o.request.input.empty()) CUZK_TRY_VOID(add(o.request, o.rate));
   for (const std::string& part : o.mix) {
     CUZK_TRY(const auto weight, parse_weight(part, "--mix"));
-    CUZK_TRY(ProofRequest request, read_input_folder(weight.first));
-    out.push_back(std::move(request));
-    plan.per_second.push_back(weight.second);
+    CUZK_TRY(const RequestOptions options, options_of_folder(weight.first));
+    CUZK_TRY_VOID(add(options, weight.second));
   }
   if (out.empty()) {
     return fail(ErrorCode::kInvalidArgument, "give --type or --input with --rate, or --mix");
@@ -297,7 +305,8 @@ json stress_load_json(const StressCommand& o, const bench::StressOptions& plan,
 
 Result<ExitCode> stress(const DaemonAddress& address, const StressCommand& o) {
   CUZK_TRY(bench::StressOptions plan, stress_plan(o));
-  CUZK_TRY(const auto requests, stress_requests(o, plan));
+  bench::CircomKeys circom;
+  CUZK_TRY(const auto requests, stress_requests(o, plan, circom));
   bench::RunOptions options;
   CUZK_TRY(options.arrivals, bench::stress_arrivals(plan));
   if (options.arrivals.empty()) {
@@ -319,7 +328,7 @@ Result<ExitCode> stress(const DaemonAddress& address, const StressCommand& o) {
                o.seed);
   }
   json document = document_head("stress", *target, stress_load_json(o, plan, requests, arrivals));
-  CUZK_TRY(const LoadRun run, run_load(*target, requests, options, address, o));
+  CUZK_TRY(const LoadRun run, run_load(*target, requests, options, address, o, circom));
   document.update(bench::run_json(run.result, run.verdict));
   if (!o.output.json) print_summary("Stress Summary", run);
   CUZK_TRY_VOID(
@@ -372,7 +381,7 @@ void add_stress(CLI::App& app, const DaemonAddress& address, Runner& run) {
   o->request.add(*command, true);
   command->add_option("--rate", o->rate, "Requests a second of --type or --input")
       ->capture_default_str();
-  command->add_option("--mix", o->mix, "FOLDER=RATE: a folder of gen-vanilla; may be repeated");
+  command->add_option("--mix", o->mix, "FOLDER=RATE: a folder as --input takes; may be repeated");
   command->add_option("--duration", o->duration, "Requests come this long, e.g. 5m");
   command->add_option("-c,--count", o->count, "At most this many requests");
   command->add_option("--seed", o->seed, "Of the times: the same seed, the same schedule")

@@ -79,8 +79,8 @@ void LoadProgress::clear() {
 }
 
 Status verify_proofs(bench::RunResult& result, std::span<const engine::ProofRequest> requests,
-                     const LocalService& keys) {
-  bench::Verifier verifier(keys.parameter_directory(), keys.key_policy());
+                     const LocalService& keys, const bench::CircomKeys& circom) {
+  bench::Verifier verifier(keys.parameter_directory(), keys.key_policy(), circom);
   for (bench::JobRecord& job : result.jobs) {
     if (job.ending != bench::Ending::kCompleted) continue;
     Status verdict = verifier.verify(requests[job.request], job.proof);

@@ -10,6 +10,7 @@
 
 #include "bench/report.h"
 #include "bench/run.h"
+#include "bench/verifier.h"
 #include "cli/bench_target.h"
 #include "cli/exit_code.h"
 
@@ -48,7 +49,7 @@ bool progress_is_visible(const DaemonAddress& address);
 // Of every completed proof, into JobRecord::verified. Errors: kNotFound when no verifying key is
 // here.
 Status verify_proofs(bench::RunResult& result, std::span<const engine::ProofRequest> requests,
-                     const LocalService& keys);
+                     const LocalService& keys, const bench::CircomKeys& circom);
 
 // Whether keys anyone can forge under made these proofs.
 bool any_insecure(const bench::RunResult& result);

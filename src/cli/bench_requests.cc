@@ -7,6 +7,7 @@
 
 #include "base/mapped_file.h"
 #include "cli/options.h"
+#include "engine/circom_options.h"
 #include "filecoin/cid.h"
 #include "filecoin/post_shapes.h"
 #include "filecoin/shapes.h"
@@ -44,6 +45,7 @@ constexpr TypeName kTypes[] = {
     {"winning", ProofKind::kWinningPost},
     {"winning-post", ProofKind::kWinningPost},
     {"winningpost", ProofKind::kWinningPost},
+    {"circom", ProofKind::kCircom},
 };
 
 // A JSON array of base64 strings; any other content is one proof as it is.
@@ -105,6 +107,20 @@ Status add_payloads(ProofRequest& out, const RequestOptions& o) {
   return {};
 }
 
+Result<ProofRequest> circom_request(const RequestOptions& o) {
+  if (o.circuit.empty() || o.witness.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--circuit and --wtns required for circom: the circuit's id, and the witness");
+  }
+  CUZK_TRY_VOID(engine::check_circom_id(o.circuit));
+  ProofRequest out;
+  out.kind = ProofKind::kCircom;
+  out.circuit = o.circuit;
+  CUZK_TRY(auto bytes, read_file(o.witness, kMaxPayloadBytes));
+  out.payloads.push_back(std::move(bytes));
+  return out;
+}
+
 Result<std::string> text_of(const json& statement, const char* key, const std::string& file) {
   const auto found = statement.find(key);
   if (found == statement.end() || !found->is_string()) {
@@ -118,6 +134,15 @@ Result<RequestOptions> options_of_statement(const std::string& folder, const jso
   RequestOptions o;
   const auto in_folder = [&](const char* name) { return (fs::path(folder) / name).string(); };
   CUZK_TRY(o.type, text_of(statement, "kind", file));
+  CUZK_TRY(const ProofKind kind, parse_proof_type(o.type));
+  if (kind == ProofKind::kCircom) {
+    CUZK_TRY(o.circuit, text_of(statement, "circuit", file));
+    o.witness = in_folder("witness.wtns");
+    if (fs::exists(in_folder("verification_key.json"))) {
+      o.verification_key = in_folder("verification_key.json");
+    }
+    return o;
+  }
   CUZK_TRY(o.registered_proof, text_of(statement, "registered_proof", file));
   try {
     o.miner = std::to_string(statement.at("miner").get<std::uint64_t>());
@@ -126,7 +151,6 @@ Result<RequestOptions> options_of_statement(const std::string& folder, const jso
   } catch (const json::exception& e) {
     return fail(ErrorCode::kCorruptInput, "{}: {}", file, e.what());
   }
-  CUZK_TRY(const ProofKind kind, parse_proof_type(o.type));
   if (kind == ProofKind::kPorep) {
     o.c1 = in_folder("c1.json");
     if (!fs::exists(o.c1)) o.c1 = in_folder(("c1-" + std::to_string(o.sector) + ".json").c_str());
@@ -157,7 +181,7 @@ Result<ProofKind> parse_proof_type(const std::string& text) {
     if (lower == type.name) return type.kind;
   }
   return fail(ErrorCode::kInvalidArgument,
-              "unknown proof type: {}. Use: porep, snap, wpost, winning", text);
+              "unknown proof type: {}. Use: porep, snap, wpost, winning, circom", text);
 }
 
 Result<engine::Priority> parse_priority(const std::string& text) {
@@ -170,10 +194,14 @@ Result<engine::Priority> parse_priority(const std::string& text) {
 }
 
 void RequestOptions::add(CLI::App& app, bool with_partition) {
-  app.add_option("-t,--type", type, "porep, snap, wpost or winning (Curio's other names too)");
+  app.add_option("-t,--type", type,
+                 "porep, snap, wpost or winning (Curio's other names too), or circom");
   app.add_option("--c1", c1, "PoRep: C1 output, in any of its forms");
   app.add_option("--vanilla", vanilla,
-                 "The others: JSON array of base64 vanilla proofs, or one raw proof");
+                 "PoSt, SnapDeals: JSON array of base64 vanilla proofs, or one raw proof");
+  app.add_option("--circuit", circuit, "circom: the id by which the daemon knows the key");
+  app.add_option("--wtns", witness, "circom: the witness, a .wtns or a JSON array of decimals");
+  app.add_option("--vk", verification_key, "circom: verification_key.json, for --verify");
   app.add_option("--input", input,
                  "Folder made by gen-vanilla, instead of --type and what follows it");
   app.add_option("--registered-proof", registered_proof, "Number, or name of the registered proof")
@@ -196,7 +224,8 @@ void RequestOptions::add(CLI::App& app, bool with_partition) {
 
 Result<ProofRequest> RequestOptions::request() const {
   if (!input.empty()) {
-    CUZK_TRY(ProofRequest out, read_input_folder(input));
+    CUZK_TRY(const RequestOptions options, options_of_folder(input));
+    CUZK_TRY(ProofRequest out, options.request());
     if (!priority.empty()) {
       CUZK_TRY(out.priority, parse_priority(priority));
     }
@@ -205,6 +234,13 @@ Result<ProofRequest> RequestOptions::request() const {
   if (type.empty()) return fail(ErrorCode::kInvalidArgument, "--type or --input is required");
   ProofRequest out;
   CUZK_TRY(out.kind, parse_proof_type(type));
+  if (out.kind == ProofKind::kCircom) {
+    CUZK_TRY(out, circom_request(*this));
+    if (!priority.empty()) {
+      CUZK_TRY(out.priority, parse_priority(priority));
+    }
+    return out;
+  }
   CUZK_TRY_VOID(add_payloads(out, *this));
   CUZK_TRY(out.registered_proof, registered_number(out.kind, registered_proof));
   CUZK_TRY(out.sector_bytes, cli::sector_bytes(sector_size));
@@ -231,15 +267,23 @@ std::string RequestOptions::type_name(const ProofRequest& made) const {
   return input.empty() ? type : std::string(engine::proof_kind_name(made.kind));
 }
 
-Result<ProofRequest> read_input_folder(const std::string& folder) {
+Result<bench::CircomKeys> RequestOptions::circom_keys() const {
+  if (!input.empty()) {
+    CUZK_TRY(const RequestOptions options, options_of_folder(input));
+    return options.circom_keys();
+  }
+  if (circuit.empty() || verification_key.empty()) return bench::CircomKeys();
+  return bench::CircomKeys{{circuit, verification_key}};
+}
+
+Result<RequestOptions> options_of_folder(const std::string& folder) {
   const std::string file = (fs::path(folder) / "statement.json").string();
   CUZK_TRY(const auto bytes, read_file(file, kMaxStatementBytes));
   const json statement = json::parse(bytes, nullptr, false);
   if (!statement.is_object()) {
     return fail(ErrorCode::kCorruptInput, "{}: it is no JSON object", file);
   }
-  CUZK_TRY(const RequestOptions options, options_of_statement(folder, statement, file));
-  return options.request();
+  return options_of_statement(folder, statement, file);
 }
 
 }  // namespace cuzk::cli

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "bench/verifier.h"
 #include "engine/request.h"
 
 namespace cuzk::cli {
@@ -22,11 +23,14 @@ struct RequestOptions {
   std::uint32_t partition = 0;
   std::string randomness;
   std::string comm_r_old, comm_r_new, comm_d_new;
+  std::string circuit, witness, verification_key;  // circom's
   std::string priority;
 
   void add(CLI::App& app, bool with_partition);
   // Errors: kInvalidArgument names the option; those of reading the files.
   Result<engine::ProofRequest> request() const;
+  // What --verify of a circom proof is made with, where it is known.
+  Result<bench::CircomKeys> circom_keys() const;
   // As it was asked for, for headings: "porep".
   std::string type_name(const engine::ProofRequest& made) const;
 };
@@ -35,7 +39,9 @@ struct RequestOptions {
 Result<engine::ProofKind> parse_proof_type(const std::string& text);
 Result<engine::Priority> parse_priority(const std::string& text);
 
-// The request of a folder of gen-vanilla. Errors: kCorruptInput names what statement.json lacks.
-Result<engine::ProofRequest> read_input_folder(const std::string& folder);
+// A folder of gen-vanilla, or one of a circom witness: statement.json is {"kind": "circom",
+// "circuit": ID}, beside witness.wtns and perhaps verification_key.json.
+// Errors: kCorruptInput names what statement.json lacks.
+Result<RequestOptions> options_of_folder(const std::string& folder);
 
 }  // namespace cuzk::cli

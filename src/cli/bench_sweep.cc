@@ -4,7 +4,6 @@
 
 #include "bench/svg.h"
 #include "bench/sweep_plot.h"
-#include "bench/verifier.h"
 #include "cli/bench_load.h"
 #include "cli/bench_output.h"
 #include "cli/bench_requests.h"
@@ -74,8 +73,7 @@ class Sweep {
     LocalService local = o_.local;
     if (local.is_local) local.workers = workers;
     CUZK_TRY(const auto target, open_target(address_, local));
-    CUZK_TRY(const std::string circuit, bench::circuit_id_of(requests_.front()));
-    CUZK_TRY_VOID(target->preload(circuit));
+    CUZK_TRY_VOID(bench::load_key(*target, requests_.front()));
     if (head_.is_null()) head_ = document_head("sweep", *target, load_json());
     for (const std::size_t in_flight : o_.in_flight) {
       if (stop_.stop_requested()) return fail(ErrorCode::kCancelled, "interrupted");
@@ -96,7 +94,10 @@ class Sweep {
     };
     bench::RunResult result = bench::run(target, requests_, options);
     progress.clear();
-    if (o_.output.verify) CUZK_TRY_VOID(verify_proofs(result, requests_, o_.local));
+    if (o_.output.verify) {
+      CUZK_TRY(const auto circom, o_.request.circom_keys());
+      CUZK_TRY_VOID(verify_proofs(result, requests_, o_.local, circom));
+    }
     const bench::Verdict verdict = bench::verdict_of(result);
     points_.push_back(point_of(result, verdict, workers, in_flight));
     if (!o_.output.json) print_point(points_.back());

@@ -59,14 +59,16 @@ bench::Snapshot snapshot_of_status(const json& status) {
 void add_spans(bench::Snapshot& out, const json& document) {
   for (const json& s : document.value("spans", json::array())) {
     engine::SpanEvent span;
+    span.sequence = number_at<std::uint64_t>(s, "sequence");
     span.lane = text_at(s, "lane");
     span.name = text_at(s, "name");
     span.job_id = text_at(s, "job_id");
     span.partition = number_at<std::size_t>(s, "partition");
     span.start_us = number_at<std::int64_t>(s, "start_us");
     span.end_us = number_at<std::int64_t>(s, "end_us");
-    out.spans.push_back(std::move(span));
+    out.spans.spans.push_back(std::move(span));
   }
+  out.spans.last = number_at<std::uint64_t>(document, "last");
 }
 
 class RemoteTarget final : public bench::Target {
@@ -79,11 +81,11 @@ class RemoteTarget final : public bench::Target {
     client_->prove(request, std::move(callback));
   }
   Result<bool> cancel(const std::string& job_id) override { return client_->cancel(job_id); }
-  Result<bench::Snapshot> snapshot(std::optional<std::int64_t> spans_after_us) override {
-    CUZK_TRY(const auto texts, client_->snapshot(spans_after_us));
+  Result<bench::Snapshot> snapshot(std::optional<std::uint64_t> spans_after) override {
+    CUZK_TRY(const auto texts, client_->snapshot(spans_after));
     try {
       bench::Snapshot out = snapshot_of_status(json::parse(texts.status_json));
-      if (spans_after_us) add_spans(out, json::parse(texts.spans_json));
+      if (spans_after) add_spans(out, json::parse(texts.spans_json));
       return out;
     } catch (const json::exception& e) {
       return fail(ErrorCode::kCorruptInput, "{}: its status is not what was expected: {}", name(),

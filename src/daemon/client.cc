@@ -1,5 +1,6 @@
 #include "daemon/client.h"
 
+#include <cuzk/circom/v1/circom.grpc.pb.h>
 #include <cuzk/operations/v1/operations.grpc.pb.h>
 #include <cuzk/v1/proving.grpc.pb.h>
 #include <grpcpp/create_channel.h>
@@ -64,19 +65,20 @@ ErrorCode code_of(grpc::StatusCode code) {
   }
 }
 
+std::string text(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+// CRITICAL is 4 on the wire and comes first here.
+int wire_priority(const engine::ProofRequest& in) {
+  return in.priority ? 4 - static_cast<int>(*in.priority) : 0;
+}
+
 v1::SubmitProofRequest wire_request(const engine::ProofRequest& in) {
   v1::SubmitProofRequest out;
   out.set_request_id(in.request_id);
   out.set_proof_kind(static_cast<v1::ProofKind>(in.kind));
   out.set_sector_size(in.sector_bytes);
   out.set_registered_proof(in.registered_proof);
-  if (in.priority) {
-    // CRITICAL is 4 on the wire and comes first here.
-    out.set_priority(static_cast<v1::Priority>(4 - static_cast<int>(*in.priority)));
-  }
-  const auto text = [](const std::vector<std::uint8_t>& bytes) {
-    return std::string(bytes.begin(), bytes.end());
-  };
+  out.set_priority(static_cast<v1::Priority>(wire_priority(in)));
   for (const auto& payload : in.payloads) {
     if (in.kind == engine::ProofKind::kPorep) {
       out.set_vanilla_proof(text(payload));
@@ -91,6 +93,47 @@ v1::SubmitProofRequest wire_request(const engine::ProofRequest& in) {
   out.set_comm_r_old(text(in.comm_r_old));
   out.set_comm_r_new(text(in.comm_r_new));
   out.set_comm_d_new(text(in.comm_d_new));
+  return out;
+}
+
+circom::v1::SubmitRequest circom_request(const engine::ProofRequest& in) {
+  circom::v1::SubmitRequest out;
+  out.set_request_id(in.request_id);
+  out.set_circuit(in.circuit);
+  out.set_priority(static_cast<circom::v1::Priority>(wire_priority(in)));
+  if (in.deadline_ms) out.set_deadline_unix_ms(*in.deadline_ms);
+  for (const auto& witness : in.payloads) {
+    // Whichever of the two it is, a .wtns or an array, the daemon looks at its bytes.
+    if (!witness.empty() && witness[0] == 'w') {
+      out.set_wtns(text(witness));
+    } else {
+      out.set_witness_json(text(witness));
+    }
+  }
+  return out;
+}
+
+engine::Answer answer_of(const circom::v1::Answer& in) {
+  engine::Answer out;
+  out.job_id = in.job_id();
+  out.proof.assign(in.proof_json().begin(), in.proof_json().end());
+  out.public_json = in.public_json();
+  out.insecure_dev = in.insecure_key();
+  if (in.status() == circom::v1::Answer::COMPLETED) {
+    out.status = engine::AnswerStatus::kCompleted;
+  } else if (in.status() == circom::v1::Answer::CANCELLED) {
+    out.status = engine::AnswerStatus::kCancelled;
+  } else {
+    out.error = Error{ErrorCode::kInternal, in.error_message()};
+  }
+  const auto ms = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  const auto& timings = in.timings();
+  out.timings.queue_wait_ms = ms(timings.queue_wait_ms());
+  out.timings.key_load_ms = ms(timings.key_load_ms());
+  out.timings.synthesis_ms = ms(timings.witness_ms());
+  out.timings.prove_ms = ms(timings.prove_ms());
+  out.timings.verify_ms = ms(timings.verify_ms());
+  out.timings.total_ms = ms(timings.total_ms());
   return out;
 }
 
@@ -142,6 +185,7 @@ class Client::Impl {
     }
     const auto channel = grpc::CreateCustomChannel(address.grpc_target(), credentials, arguments);
     proving_ = v1::ProvingEngine::NewStub(channel);
+    circom_ = circom::v1::CircomProving::NewStub(channel);
     operations_ = operations::v1::Operations::NewStub(channel);
     const auto seen = status(options_.connect_timeout);
     if (!seen) return fail(seen.error());
@@ -186,33 +230,47 @@ class Client::Impl {
 
   void prove(const engine::ProofRequest& request,
              std::function<void(Result<engine::Answer>)> callback) {
-    struct Call {
-      grpc::ClientContext context;
-      v1::ProveRequest request;
-      v1::ProveResponse response;
-    };
-    auto call = std::make_shared<Call>();
-    prepare(call->context);
-    *call->request.mutable_submit() = wire_request(request);
-    {
-      const std::lock_guard lock(mutex_);
-      calls_.insert(&call->context);
+    if (request.kind == engine::ProofKind::kCircom) {
+      auto call = std::make_shared<Call<circom::v1::ProveRequest, circom::v1::Answer>>();
+      *call->request.mutable_submit() = circom_request(request);
+      return start(*circom_->async(), std::move(call), std::move(callback));
     }
-    proving_->async()->Prove(
-        &call->context, &call->request, &call->response,
-        [this, call, callback = std::move(callback)](const grpc::Status& status) {
-          callback(result_of(*call, status));
-          const std::lock_guard lock(mutex_);
-          calls_.erase(&call->context);
-          idle_.notify_all();
-        });
+    auto call = std::make_shared<Call<v1::ProveRequest, v1::ProveResponse>>();
+    *call->request.mutable_submit() = wire_request(request);
+    start(*proving_->async(), std::move(call), std::move(callback));
   }
 
   const ClientOptions options_;
   std::unique_ptr<v1::ProvingEngine::Stub> proving_;
+  std::unique_ptr<circom::v1::CircomProving::Stub> circom_;
   std::unique_ptr<operations::v1::Operations::Stub> operations_;
 
  private:
+  template <class Request, class Response>
+  struct Call {
+    grpc::ClientContext context;
+    Request request;
+    Response response;
+  };
+
+  template <class Stub, class C>
+  void start(Stub& stub, std::shared_ptr<C> call,
+             std::function<void(Result<engine::Answer>)> callback) {
+    prepare(call->context);
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.insert(&call->context);
+    }
+    stub.Prove(&call->context, &call->request, &call->response,
+               [this, call, callback = std::move(callback)](const grpc::Status& status) {
+                 callback(status.ok() ? Result<engine::Answer>(result_of(*call))
+                                      : fail(error_of("Prove", status)));
+                 const std::lock_guard lock(mutex_);
+                 calls_.erase(&call->context);
+                 idle_.notify_all();
+               });
+  }
+
   void prepare(grpc::ClientContext& context) const {
     if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
   }
@@ -234,9 +292,10 @@ class Client::Impl {
     return {code_of(code), fmt::format("{} RPC failed: {}", name, text)};
   }
 
-  template <class Call>
-  Result<engine::Answer> result_of(const Call& call, const grpc::Status& status) const {
-    if (!status.ok()) return fail(error_of("Prove", status));
+  static engine::Answer result_of(const Call<circom::v1::ProveRequest, circom::v1::Answer>& call) {
+    return answer_of(call.response);
+  }
+  static engine::Answer result_of(const Call<v1::ProveRequest, v1::ProveResponse>& call) {
     engine::Answer answer = answer_of(call.response.result());
     answer.insecure_dev = call.context.GetServerTrailingMetadata().count("cuzk-insecure-dev") != 0;
     return answer;
@@ -301,9 +360,9 @@ Result<ServerInfo> Client::info() {
                     response.max_message_bytes()};
 }
 
-Result<SnapshotTexts> Client::snapshot(std::optional<std::int64_t> spans_after_us) {
+Result<SnapshotTexts> Client::snapshot(std::optional<std::uint64_t> spans_after) {
   operations::v1::GetSnapshotRequest request;
-  if (spans_after_us) request.set_spans_after_us(*spans_after_us);
+  if (spans_after) request.set_spans_after(*spans_after);
   operations::v1::Snapshot response;
   CUZK_TRY_VOID(impl_->call("GetSnapshot", kShortCall, [&](grpc::ClientContext& context) {
     return impl_->operations_->GetSnapshot(&context, request, &response);

@@ -79,7 +79,8 @@ class Client {
   static Result<std::unique_ptr<Client>> connect(const ClientOptions& options);
   ~Client();  // calls that still wait are called back first, as cancelled
 
-  // Calls back once, from a thread of gRPC, which must not be held up.
+  // Calls back once, from a thread of gRPC, which must not be held up. A circom request goes to
+  // CircomProving: kNotFound from a daemon that has none.
   void prove(const engine::ProofRequest& request,
              std::function<void(Result<engine::Answer>)> callback);
   Result<bool> cancel(const std::string& job_id);
@@ -89,7 +90,7 @@ class Client {
 
   // Of our own daemon only: kNotFound from one that has no Operations service.
   Result<ServerInfo> info();
-  Result<SnapshotTexts> snapshot(std::optional<std::int64_t> spans_after_us);
+  Result<SnapshotTexts> snapshot(std::optional<std::uint64_t> spans_after);
 
   const std::string& address() const;
 

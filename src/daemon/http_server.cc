@@ -115,12 +115,12 @@ class HttpServer::Impl {
           "text/plain; version=0.0.4; charset=utf-8");
     });
     server_.Get("/spans", [this](const httplib::Request& request, httplib::Response& response) {
-      std::int64_t after = -1;
-      const std::string text = request.get_param_value("after_us");
+      std::uint64_t after = 0;
+      const std::string text = request.get_param_value("after");
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), after);
       if (!text.empty() && (error != std::errc() || end != text.data() + text.size())) {
         response.status = 400;
-        response.set_content("after_us: a whole number is expected\n", "text/plain");
+        response.set_content("after: a whole number is expected\n", "text/plain");
         return;
       }
       const auto spans = service_.spans(after);

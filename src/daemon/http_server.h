@@ -3,7 +3,7 @@
 //
 //   /            the status page            /metrics   Prometheus' text
 //   /status      JSON (status_json.h)       /healthz   200 while the process works
-//   /spans       recent spans, ?after_us=   /readyz    200 when it may be given work, else 503
+//   /spans       recent spans, ?after=      /readyz    200 when it may be given work, else 503
 //   /trace.json  for Perfetto               /events    server-sent events, as they happen
 //
 // Limits:  requests are a line and headers, a body is refused; kHttpThreads connections at once, of

@@ -202,9 +202,9 @@ class OperationsService final : public wire::Operations::CallbackService {
     return answer(call, Role::kRead, "GetSnapshot", [&](const Caller&) {
       const engine::ServiceMetrics metrics = context_.service.metrics();
       response->set_status_json(json_text(status_json(metrics, context_.version)));
-      if (request->has_spans_after_us()) {
-        response->set_spans_json(json_text(spans_json(
-            context_.service.spans(request->spans_after_us()), metrics.status.uptime_us)));
+      if (request->has_spans_after()) {
+        response->set_spans_json(json_text(
+            spans_json(context_.service.spans(request->spans_after()), metrics.status.uptime_us)));
       }
       return grpc::Status::OK;
     });

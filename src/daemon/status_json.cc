@@ -368,17 +368,18 @@ json status_json(const engine::ServiceMetrics& metrics, const std::string& versi
   return out;
 }
 
-json spans_json(const std::vector<engine::SpanEvent>& spans, std::int64_t now_us) {
+json spans_json(const engine::SpanList& spans, std::int64_t now_us) {
   json list = json::array();
-  for (const auto& span : spans) {
-    list.push_back({{"lane", span.lane},
+  for (const auto& span : spans.spans) {
+    list.push_back({{"sequence", span.sequence},
+                    {"lane", span.lane},
                     {"name", span.name},
                     {"job_id", span.job_id},
                     {"partition", span.partition},
                     {"start_us", span.start_us},
                     {"end_us", span.end_us}});
   }
-  return {{"now_us", now_us}, {"spans", std::move(list)}};
+  return {{"now_us", now_us}, {"last", spans.last}, {"spans", std::move(list)}};
 }
 
 json event_json(const engine::Event& event, std::uint64_t lost) {

@@ -15,8 +15,9 @@ namespace cuzk::daemon {
 
 nlohmann::json status_json(const engine::ServiceMetrics& metrics, const std::string& version);
 
-// {"now_us": ..., "spans": [{lane, name, job_id, partition, start_us, end_us}]}
-nlohmann::json spans_json(const std::vector<engine::SpanEvent>& spans, std::int64_t now_us);
+// {"now_us": ..., "last": ..., "spans": [{sequence, lane, name, job_id, partition, start_us,
+// end_us}]}
+nlohmann::json spans_json(const engine::SpanList& spans, std::int64_t now_us);
 
 nlohmann::json event_json(const engine::Event& event, std::uint64_t lost);
 

@@ -80,9 +80,11 @@ struct ServiceOptions {
   // Of each verified partition that a card proved; by a worker, without locks.
   std::function<void(const groth16::PartitionTiming&)> on_partition_timing;
 
+  // Unfinished requests: CRITICAL ones have as much room of their own.
   std::size_t max_queued_jobs = 4096;
-  std::size_t max_queued_bytes = std::size_t{4} << 30;  // payloads that are held in memory
-  // One client's unfinished requests; 0: no limit.
+  // Payloads that are held in memory; CRITICAL ones may exceed it by an eighth.
+  std::size_t max_queued_bytes = std::size_t{4} << 30;
+  // One client's unfinished requests, likewise; 0: no limit.
   std::size_t max_jobs_per_client = 0;
   std::int64_t result_ttl_ms = std::int64_t{24} * 3600 * 1000;
   std::size_t max_results = 10000;
@@ -191,8 +193,8 @@ class Service {
   // One that was accepted: unfinished, or finished lately.
   std::optional<JobStatus> job(const std::string& job_id) const;
   ServiceMetrics metrics() const;
-  // Spans that ended after `after_us` (SpanEvent::end_us), oldest first.
-  std::vector<SpanEvent> spans(std::int64_t after_us = -1) const;
+  // The recent spans that were told after that one (SpanEvent::sequence).
+  SpanList spans(std::uint64_t after_sequence = 0) const;
   // The recent spans in the Chrome trace event format, which Perfetto opens.
   std::string trace_json() const;
   // What an operator must know: missing or wrong parameter files, a journal that is not written.

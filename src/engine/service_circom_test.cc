@@ -170,7 +170,30 @@ class ServiceCircom : public ::testing::Test {
     ASSERT_TRUE(made) << made.error().message;
   }
 
+  // The key of a random circuit, with the id "program"; its witness into program_witness.
+  CircomCircuitOptions make_program_key(const Shape& shape) {
+    const auto made = make_program<Bn254>(shape, 7);
+    Tasks tasks(2);
+    MemoryBudget memory(std::size_t{512} << 20);
+    Timeline timeline;
+    SeededRandom random(8);
+    const auto waste = groth16::ToxicWaste<Bn254>::draw(random);
+    const auto key =
+        circom::insecure_dev_setup<Bn254>({tasks, memory, timeline}, made.program, waste);
+    EXPECT_TRUE(key) << key.error().message;
+    CircomCircuitOptions out;
+    out.id = "program";
+    out.zkey = keys() / "program.zkey";
+    out.allow_insecure_key = true;
+    if (key) {
+      EXPECT_TRUE(format::write_zkey<Bn254>(out.zkey, made.program, *key));
+    }
+    program_witness = format::encode_wtns<bn254::Fr>(std::span(made.wires));
+    return out;
+  }
+
   TemporaryFolder folder;
+  Bytes program_witness;
   Hooks hooks;
   std::unique_ptr<Service> service;
 };
@@ -423,25 +446,12 @@ TEST_F(ServiceCircom, AChangedKeyIsNoticedAndOneInUseIsNotPulledAway) {
 }
 
 TEST_F(ServiceCircom, TheSmallestBudgetIsToldAndSuffices) {
-  const auto made = make_program<Bn254>({3000, 2, 3, 2500}, 7);
-  Tasks tasks(1);
-  MemoryBudget memory(std::size_t{256} << 20);
-  Timeline timeline;
-  SeededRandom random(8);
-  const auto waste = groth16::ToxicWaste<Bn254>::draw(random);
-  const auto key =
-      circom::insecure_dev_setup<Bn254>({tasks, memory, timeline}, made.program, waste);
-  ASSERT_TRUE(key) << key.error().message;
-  ASSERT_TRUE(format::write_zkey<Bn254>(keys() / "program.zkey", made.program, *key));
-  const Bytes witness = format::encode_wtns<bn254::Fr>(std::span(made.wires));
+  CircomCircuitOptions c = make_program_key({3000, 2, 3, 2500});
+  const Bytes witness = program_witness;
   for (const bool resident : {false, true}) {
     SCOPED_TRACE(resident);
     ServiceOptions o = options();
     o.critical_reserve_percent = 0;
-    CircomCircuitOptions c;
-    c.id = "program";
-    c.zkey = keys() / "program.zkey";
-    c.allow_insecure_key = true;
     c.resident = resident;
     o.circom.circuits = {c};
     o.memory_bytes = std::size_t{1} << 18;
@@ -487,6 +497,39 @@ TEST_F(ServiceCircom, QueuedOnesAreCancelledAndRepeatedOnesAttach) {
   EXPECT_EQ(text_of(await("b")), text_of(b));
   EXPECT_EQ(service->job("b")->circuit, "circom edge");
   expect_at_rest();
+}
+
+TEST_F(ServiceCircom, OneThatIsProvedIsCancelledInsideItsProof) {
+  ServiceOptions o = options();
+  o.threads = 2;
+  o.circom.circuits = {make_program_key({30000, 2, 3, 20000})};
+  const Bytes witness = program_witness;
+  start(o);
+  expect_holds(prove("whole", "program", witness), *service->circom_verification_key("program"),
+               true);
+  const auto events = service->subscribe(10000);
+  submit(circom_request("stopped", "program", witness));
+  for (;;) {
+    const auto job = service->job("stopped");
+    ASSERT_TRUE(job);
+    ASSERT_LT(job->state, JobState::kCompleted);
+    if (!job->partitions.empty() && job->partitions[0].state >= PartitionState::kProving) break;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(service->cancel("stopped"), true);
+  const Answer stopped = await("stopped");
+  EXPECT_EQ(stopped.status, AnswerStatus::kCancelled);
+  EXPECT_TRUE(stopped.proof.empty());
+  EXPECT_EQ(service->cancel("stopped"), false);
+  expect_at_rest();
+  // Its sums were not summed to their end: it never came to be finished.
+  std::vector<std::string> states;
+  for (const Event& e : events->next(Clock::now(), {})) {
+    if (e.type == EventType::kPartition && e.job_id == "stopped") states.push_back(e.state);
+  }
+  EXPECT_THAT(states, ::testing::ElementsAre("synthesizing", "synthesized", "proving", "failed"));
+  expect_holds(prove("afterwards", "program", witness),
+               *service->circom_verification_key("program"), true);
 }
 
 TEST_F(ServiceCircom, OnADaemonWithoutACpuItSaysSo) {

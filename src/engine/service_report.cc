@@ -157,8 +157,8 @@ ServiceMetrics Service::metrics() const {
   return out;
 }
 
-std::vector<SpanEvent> Service::spans(std::int64_t after_us) const {
-  return impl_->telemetry.spans(after_us);
+SpanList Service::spans(std::uint64_t after_sequence) const {
+  return impl_->telemetry.spans(after_sequence);
 }
 
 std::string Service::trace_json() const { return impl_->telemetry.trace_json(); }

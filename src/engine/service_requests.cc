@@ -267,12 +267,15 @@ Result<Submitted> Service::Impl::submit_new(ProofRequest request, const Digest32
     if (draining || stopped) {
       return fail(ErrorCode::kCancelled, "the service is shutting down: no new requests");
     }
-    if (held_bytes + payload > options.max_queued_bytes) {
+    const std::size_t limit =
+        options.max_queued_bytes +
+        (run->priority == Priority::kCritical ? options.max_queued_bytes / 8 : 0);
+    if (held_bytes + payload > limit) {
       return fail(
           ErrorCode::kOutOfBudget,
           "the queue holds {:.1f} MiB of requests, this one has {:.1f}, the limit is {:.1f}",
           static_cast<double>(held_bytes) / (1 << 20), static_cast<double>(payload) / (1 << 20),
-          static_cast<double>(options.max_queued_bytes) / (1 << 20));
+          static_cast<double>(limit) / (1 << 20));
     }
     run->run = next_run++;
   }

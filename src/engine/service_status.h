@@ -240,13 +240,21 @@ struct Event {
 
 // A stretch of one worker's or one waiting partition's time: what the timeline draws.
 struct SpanEvent {
-  std::string lane;  // "synthesis 0", "cpu 0", "finish 1", "memory", ...
-  std::string name;  // "synthesize", "memory_wait", "h_msm", ...
+  std::uint64_t sequence = 0;  // ascending in the order in which spans were told
+  std::string lane;            // "synthesis 0", "cpu 0", "finish 1", "memory", ...
+  std::string name;            // "synthesize", "memory_wait", "h_msm", ...
   std::string job_id;
   std::uint64_t run = 0;
   std::size_t partition = 0;
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;
+};
+
+// Spans that were told after a given one, in that order. What a stage measured inside is told when
+// all of it is known: later than spans that ended later, so a time is no place to go on from.
+struct SpanList {
+  std::vector<SpanEvent> spans;
+  std::uint64_t last = 0;  // the sequence of the newest span there is: ask from here the next time
 };
 
 }  // namespace cuzk::engine

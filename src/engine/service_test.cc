@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/service_test_support.h"
+#include "engine/telemetry.h"
 
 namespace cuzk::engine {
 namespace {
@@ -186,6 +187,149 @@ TEST_F(ServiceTest, CriticalStartsNextAtEveryStage) {
   EXPECT_EQ(proving[1], "critical");
   EXPECT_EQ(events->lost(), 0u);
   expect_at_rest();
+}
+
+// When each job began what the span names, by job.
+std::map<std::string, std::int64_t> begins(const Service& service, const std::string& name) {
+  std::map<std::string, std::int64_t> out;
+  for (const SpanEvent& s : service.spans().spans) {
+    if (s.name == name) out.emplace(s.job_id, s.start_us);
+  }
+  return out;
+}
+
+// At the stages where one worker is kept free for it, a CRITICAL job does not even wait for work at
+// hand: it is answered while every other worker of the stage is held and NORMAL jobs wait there.
+TEST_F(ServiceTest, CriticalPassesAStageWhoseWorkersAreAllHeld) {
+  for (const std::string stage : {"parse", "measure", "synthesis", "finish"}) {
+    SCOPED_TRACE(stage);
+    Gate gate;
+    DeviceScript script;
+    ServiceOptions o = options();
+    o.devices = {scripted_device("card", script)};
+    // So that more than one waits at each stage.
+    o.synthesis_lookahead = 6;
+    if (stage != "parse") o.parse_workers = 6;
+    if (stage == "finish") script.finish_gate = &gate, script.held_finishes = 1;
+    std::atomic<bool> is_held{stage == "parse"};
+    o.parse = [&](const Context&, const ProofRequest& r) -> Result<Job> {
+      const bool normal = r.request_id != "critical";
+      if (normal && is_held.exchange(false)) gate.pass();
+      CUZK_TRY(Job job, parse_mimc(&hooks, r));
+      if (!normal) return job;
+      if (stage == "measure") {
+        job.circuit.compile = [&gate, inner = job.circuit.compile] {
+          gate.pass();
+          return inner();
+        };
+      } else if (stage == "synthesis") {
+        job.synthesize = [&gate, inner = job.synthesize](Tasks& tasks, std::size_t p) {
+          gate.pass();
+          return inner(tasks, p);
+        };
+      }
+      return job;
+    };
+    start(o);
+    // Each has a circuit of its own where circuits are what is waited for.
+    const auto rounds = [&](std::uint64_t i) {
+      return stage == "measure" ? 20 + static_cast<std::uint32_t>(i) : 4u;
+    };
+    for (std::uint64_t i = 0; i < 6; ++i) submit(fmt::format("normal {}", i), {rounds(i), 1, i});
+    gate.wait_for(1);
+    submit("critical", {9, 1, 1000}, Priority::kCritical);
+    const auto while_held = service->await("critical", Clock::now() + kLong);
+    gate.open();
+    ASSERT_TRUE(while_held && *while_held);
+    expect_verifies(**while_held, {9, 1, 1000}, parameters());
+    for (std::uint64_t i = 0; i < 6; ++i) await(fmt::format("normal {}", i));
+    expect_at_rest();
+    // Of all the others only the one that was held had begun before.
+    auto begun = begins(*service, stage);
+    const std::string own = stage == "measure" ? "MiMC 9" : "critical";
+    ASSERT_TRUE(begun.contains(own));
+    EXPECT_EQ(begun.size(), 7u);
+    EXPECT_EQ(std::count_if(begun.begin(), begun.end(),
+                            [&](const auto& b) { return b.second < begun[own]; }),
+              1);
+    service.reset();  // before what it refers to
+  }
+}
+
+// A second proof would exceed the budget, though a worker is free: who is proved next when the
+// first ends?
+TEST_F(ServiceTest, CriticalIsNextWhereRoomForAProofIsWaitedFor) {
+  DeviceScript script;
+  Gate gate;
+  script.gate = &gate;
+  ServiceOptions o = options();
+  o.devices = {scripted_device("card", script)};
+  o.devices[0].workers = 2;
+  o.devices[0].cost = [](const CompiledCircuit&) {
+    return scheduler::ProveCost{std::size_t{300} << 20, 0, 0};
+  };
+  o.parse_workers = 6;
+  o.synthesis_lookahead = 6;
+  start(o);
+  for (std::uint64_t i = 0; i < 6; ++i) submit(fmt::format("normal {}", i), {4, 1, i});
+  gate.wait_for(1);
+  submit("critical", {4, 1, 1000}, Priority::kCritical);
+  for (;;) {
+    const auto job = service->job("critical");
+    ASSERT_TRUE(job);
+    if (!job->partitions.empty() && job->partitions[0].state == PartitionState::kSynthesized) {
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(service->job("critical")->state, JobState::kRunning);
+  gate.open();
+  for (std::uint64_t i = 0; i < 6; ++i) await(fmt::format("normal {}", i));
+  expect_verifies(await("critical"), {4, 1, 1000}, parameters());
+  expect_at_rest();
+  EXPECT_EQ(script.most_running, 1);
+  auto begun = begins(*service, "prove");
+  ASSERT_EQ(begun.size(), 7u);
+  EXPECT_EQ(std::count_if(begun.begin(), begun.end(),
+                          [&](const auto& b) { return b.second < begun["critical"]; }),
+            1);
+  service.reset();
+}
+
+TEST_F(ServiceTest, AFullQueueOfOthersKeepsNoCriticalJobOut) {
+  ServiceOptions o = options();
+  o.max_queued_jobs = 3;
+  o.max_jobs_per_client = 3;
+  start(o);
+  for (std::uint64_t i = 0; i < 3; ++i) submit(std::to_string(i), {4, 1, i, false, false, 1});
+  hooks.synthesis.wait_for(1);
+  ASSERT_FALSE(service->submit(mimc_request("one more", {4, 1, 3})));
+  submit("critical", {4, 1, 1000}, Priority::kCritical);
+  const Answer answer = await("critical");
+  hooks.synthesis.open();
+  expect_verifies(answer, {4, 1, 1000}, parameters());
+  expect_at_rest();
+}
+
+// What a stage measured inside is told when the stage has ended: after spans that ended later.
+TEST(Telemetry, ASpanThatIsToldLateIsNotMissed) {
+  Telemetry telemetry(3);
+  telemetry.add({0, "cpu 0", "prove", "a", 1, 0, 100, 900});
+  const SpanList first = telemetry.spans(0);
+  ASSERT_EQ(first.spans.size(), 1u);
+  telemetry.add({0, "cpu 0", "h_msm", "a", 1, 0, 200, 300});
+  const SpanList second = telemetry.spans(first.last);
+  ASSERT_EQ(second.spans.size(), 1u);
+  EXPECT_EQ(second.spans[0].name, "h_msm");
+  EXPECT_EQ(telemetry.spans(second.last).spans.size(), 0u);
+  EXPECT_EQ(telemetry.spans(second.last).last, second.last);
+  EXPECT_EQ(telemetry.spans(std::numeric_limits<std::uint64_t>::max()).last, second.last);
+  // The oldest are forgotten; what is left is told in order.
+  for (std::int64_t i = 0; i < 3; ++i) telemetry.add({0, "l", "n", "b", 2, 0, i, i + 1});
+  const SpanList third = telemetry.spans(first.last);
+  ASSERT_EQ(third.spans.size(), 3u);
+  EXPECT_EQ(third.spans[0].sequence, second.last + 1);
+  EXPECT_EQ(third.last, second.last + 3);
 }
 
 TEST_F(ServiceTest, SynthesisOfTheNextRunsUnderTheProofOfTheLast) {
@@ -583,7 +727,7 @@ TEST_F(ServiceTest, EventsTellAJobsLifeInOrder) {
                                    "partition synthesized", "partition proving",
                                    "partition finishing", "partition done", "finished completed"));
   std::set<std::string> lanes;
-  for (const SpanEvent& s : service->spans()) {
+  for (const SpanEvent& s : service->spans().spans) {
     EXPECT_LE(s.start_us, s.end_us);
     lanes.insert(s.lane);
   }

@@ -194,6 +194,8 @@ struct DeviceScript {
   std::atomic<int> running{0};
   std::atomic<int> most_running{0};
   Gate* gate = nullptr;  // every start passes it
+  std::atomic<int> held_finishes{0};
+  Gate* finish_gate = nullptr;  // so many next finishes pass it
 };
 
 inline bool takes(std::atomic<int>& left) {
@@ -217,6 +219,20 @@ class WrongParts final : public groth16::PendingParts<Bls12_381> {
 
  private:
   std::unique_ptr<groth16::PendingParts<Bls12_381>> inner_;
+};
+
+class HeldParts final : public groth16::PendingParts<Bls12_381> {
+ public:
+  HeldParts(std::unique_ptr<groth16::PendingParts<Bls12_381>> inner, Gate& gate)
+      : inner_(std::move(inner)), gate_(gate) {}
+  Result<groth16::ProofParts<Bls12_381>> finish() override {
+    gate_.pass();
+    return inner_->finish();
+  }
+
+ private:
+  std::unique_ptr<groth16::PendingParts<Bls12_381>> inner_;
+  Gate& gate_;
 };
 
 class ScriptedBackend final : public groth16::Backend<Bls12_381> {
@@ -243,6 +259,9 @@ class ScriptedBackend final : public groth16::Backend<Bls12_381> {
     if (takes(script_.lost)) return fail(ErrorCode::kDeviceLost, "the device fell off the bus");
     if (takes(script_.short_of_memory)) return fail(ErrorCode::kOutOfBudget, "it is too tight");
     CUZK_TRY(auto parts, inner_->start(context, input));
+    if (script_.finish_gate && takes(script_.held_finishes)) {
+      return std::make_unique<HeldParts>(std::move(parts), *script_.finish_gate);
+    }
     if (!takes(script_.wrong)) return parts;
     return std::make_unique<WrongParts>(std::move(parts));
   }

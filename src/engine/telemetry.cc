@@ -24,26 +24,24 @@ void Telemetry::emit(Event event) {
 void Telemetry::add(SpanEvent span) {
   std::lock_guard lock(mutex_);
   if (!max_spans_) return;
+  span.sequence = ++last_span_;
   if (spans_.size() >= max_spans_) spans_.pop_front();
   spans_.push_back(std::move(span));
 }
 
-std::vector<SpanEvent> Telemetry::spans(std::int64_t after_us) const {
-  std::vector<SpanEvent> out;
-  {
-    std::lock_guard lock(mutex_);
-    for (const SpanEvent& s : spans_) {
-      if (s.end_us > after_us) out.push_back(s);
-    }
-  }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const SpanEvent& a, const SpanEvent& b) { return a.end_us < b.end_us; });
-  return out;
+SpanList Telemetry::spans(std::uint64_t after_sequence) const {
+  std::lock_guard lock(mutex_);
+  const auto first = std::partition_point(spans_.begin(), spans_.end(), [&](const SpanEvent& s) {
+    return s.sequence <= after_sequence;
+  });
+  return {{first, spans_.end()}, last_span_};
 }
 
 std::string Telemetry::trace_json() const {
   using Json = nlohmann::json;
-  const std::vector<SpanEvent> all = spans(-1);
+  std::vector<SpanEvent> all = spans(0).spans;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const SpanEvent& a, const SpanEvent& b) { return a.end_us < b.end_us; });
   std::vector<std::string> lanes;
   Json events = Json::array();
   for (const SpanEvent& s : all) {

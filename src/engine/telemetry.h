@@ -27,9 +27,9 @@ class Telemetry {
         .count();
   }
 
-  void emit(Event event);  // sequence and time are filled in
-  void add(SpanEvent span);
-  std::vector<SpanEvent> spans(std::int64_t after_us) const;
+  void emit(Event event);    // sequence and time are filled in
+  void add(SpanEvent span);  // sequence is filled in
+  SpanList spans(std::uint64_t after_sequence) const;
   // The Chrome trace event format: one process, a thread for each lane.
   std::string trace_json() const;
 
@@ -61,6 +61,7 @@ class Telemetry {
   std::deque<SpanEvent> spans_;
   std::vector<Subscription*> subscriptions_;
   std::uint64_t next_sequence_ = 1;
+  std::uint64_t last_span_ = 0;
   bool closed_ = false;
 };
 

@@ -633,7 +633,7 @@ class FakeTarget final : public Target {
   void tell(const std::string& name, const std::string& job, std::int64_t ago_us) {
     const std::lock_guard lock(mutex);
     const std::int64_t end = now_us() - ago_us;
-    told.push_back({told.size() + 1, "cpu 0", name, job, 1, 0, end - 500, end});
+    told.push_back({"cpu 0", name, job, 1, 0, end - 500, end, told.size() + 1});
   }
 
   std::mutex mutex;

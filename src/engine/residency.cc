@@ -111,6 +111,10 @@ std::size_t Residency::measure_bytes(const filecoin::CircuitSpec& spec) const {
 
 Result<Residency::Measured> Residency::measure(const Context& context,
                                                const filecoin::CircuitSpec& spec) {
+  // A missing file is known before a large circuit is compiled, which takes a minute.
+  if (!options_.keys.make_missing_dev_key) {
+    CUZK_TRY_VOID(parameters_.find(spec, options_.keys.policy));
+  }
   CUZK_TRY(auto circuit, circuits_.get(context, spec));
   CUZK_TRY(const KeyFiles files,
            parameters_.find_or_make(context, spec, *circuit, options_.keys.policy,

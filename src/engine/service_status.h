@@ -240,14 +240,14 @@ struct Event {
 
 // A stretch of one worker's or one waiting partition's time: what the timeline draws.
 struct SpanEvent {
-  std::uint64_t sequence = 0;  // ascending in the order in which spans were told
-  std::string lane;            // "synthesis 0", "cpu 0", "finish 1", "memory", ...
-  std::string name;            // "synthesize", "memory_wait", "h_msm", ...
+  std::string lane;  // "synthesis 0", "cpu 0", "finish 1", "memory", ...
+  std::string name;  // "synthesize", "memory_wait", "h_msm", ...
   std::string job_id;
   std::uint64_t run = 0;
   std::size_t partition = 0;
   std::int64_t start_us = 0;
   std::int64_t end_us = 0;
+  std::uint64_t sequence = 0;  // ascending in the order in which spans were told
 };
 
 // Spans that were told after a given one, in that order. What a stage measured inside is told when

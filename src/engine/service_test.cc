@@ -314,10 +314,10 @@ TEST_F(ServiceTest, AFullQueueOfOthersKeepsNoCriticalJobOut) {
 // What a stage measured inside is told when the stage has ended: after spans that ended later.
 TEST(Telemetry, ASpanThatIsToldLateIsNotMissed) {
   Telemetry telemetry(3);
-  telemetry.add({0, "cpu 0", "prove", "a", 1, 0, 100, 900});
+  telemetry.add({"cpu 0", "prove", "a", 1, 0, 100, 900});
   const SpanList first = telemetry.spans(0);
   ASSERT_EQ(first.spans.size(), 1u);
-  telemetry.add({0, "cpu 0", "h_msm", "a", 1, 0, 200, 300});
+  telemetry.add({"cpu 0", "h_msm", "a", 1, 0, 200, 300});
   const SpanList second = telemetry.spans(first.last);
   ASSERT_EQ(second.spans.size(), 1u);
   EXPECT_EQ(second.spans[0].name, "h_msm");
@@ -325,7 +325,7 @@ TEST(Telemetry, ASpanThatIsToldLateIsNotMissed) {
   EXPECT_EQ(telemetry.spans(second.last).last, second.last);
   EXPECT_EQ(telemetry.spans(std::numeric_limits<std::uint64_t>::max()).last, second.last);
   // The oldest are forgotten; what is left is told in order.
-  for (std::int64_t i = 0; i < 3; ++i) telemetry.add({0, "l", "n", "b", 2, 0, i, i + 1});
+  for (std::int64_t i = 0; i < 3; ++i) telemetry.add({"l", "n", "b", 2, 0, i, i + 1});
   const SpanList third = telemetry.spans(first.last);
   ASSERT_EQ(third.spans.size(), 3u);
   EXPECT_EQ(third.spans[0].sequence, second.last + 1);

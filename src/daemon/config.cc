@@ -67,8 +67,8 @@ Status set_key(LoadedConfig& loaded, const std::string& key, const ConfigValue& 
 // One that is empty would otherwise pass, whatever its name.
 Status check_table(LoadedConfig& loaded, const std::string& name) {
   const std::string prefix = name + ".";
-  if (is_circom_circuit_key(prefix)) return {};
   if (is_circom_circuit_key(name)) return name_circom_circuit(loaded.config, name);
+  if (is_circom_circuit_key(prefix)) return {};  // the table of them
   for (const ConfigKey& key : config_keys()) {
     if (key.name.starts_with(prefix)) return {};
   }

@@ -420,7 +420,11 @@ class Wire(Case):
         self.assertEqual(status["counters"]["failed_by_kind"]["porep-c2"], 1)
         json.loads(daemon.get("/trace.json")[1])
         self.assertEqual(daemon.get("/nothing")[:2], (404, "404 Not Found\n"))
-        self.assertEqual(daemon.get("/spans?after_us=x")[0], 400)
+        self.assertEqual(daemon.get("/spans?after=x")[0], 400)
+        spans = json.loads(daemon.get("/spans")[1])
+        self.assertEqual(spans["spans"][-1]["sequence"], spans["last"])
+        later = json.loads(daemon.get(f"/spans?after={spans['last']}")[1])
+        self.assertTrue(all(s["sequence"] > spans["last"] for s in later["spans"]))
         if shutil.which("promtool"):
             checked = subprocess.run(["promtool", "check", "metrics"], input=daemon.get("/metrics")[1],
                                      capture_output=True, text=True)

@@ -106,7 +106,7 @@ def http_attacks(rng):
         "chunks of 2^64": b"POST /status HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx",
         "zero bytes": b"GET /\x00/status HTTP/1.1\r\n\r\n",
         "a path upwards": b"GET /../../../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n",
-        "a bad query": b"GET /spans?after_us=99999999999999999999999999 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "a bad query": b"GET /spans?after=99999999999999999999999999 HTTP/1.1\r\nHost: x\r\n\r\n",
         "pipelined": b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * 200,
         "an open stream": b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n",
         "another protocol": PREFACE + SETTINGS,

@@ -33,16 +33,30 @@ fs::path CircuitStore::default_directory() {
 
 Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::get(
     const Context& context, const filecoin::CircuitSpec& spec) {
-  std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& known = entries_[spec.identifier];
+    if (!known) known = std::make_shared<Entry>();
+    entry = known;
+  }
+  const std::lock_guard lock(entry->mutex);
+  if (!entry->circuit) {
+    CUZK_TRY(entry->circuit, read_or_compile(context, spec));
+  }
+  return entry->circuit;
+}
+
+Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::read_or_compile(
+    const Context& context, const filecoin::CircuitSpec& spec) {
   const std::string& key = spec.identifier;
-  if (const auto it = loaded_.find(key); it != loaded_.end()) return it->second;
   const fs::path file = directory_.empty() ? fs::path() : r1cs_cache_path(directory_, key);
   if (!file.empty()) {
     auto span = context.timeline.span("load_circuit");
     if (auto cached = read_r1cs<bls12_381::Fr>(file, key)) {
-      return loaded_[key] = finish(std::move(*cached), true);
+      return finish(std::move(*cached), true);
     } else if (cached.error().code != ErrorCode::kNotFound) {
-      warning_ = cached.error().message + "; compiled anew";
+      warn(cached.error().message + "; compiled anew");
     }
   }
   auto span = context.timeline.span("compile");
@@ -51,15 +65,20 @@ Result<std::shared_ptr<const CompiledCircuit>> CircuitStore::get(
     std::error_code error;
     fs::create_directories(directory_, error);
     if (const Status written = write_r1cs(file, key, compiled); !written) {
-      warning_ = "the compiled circuit was not kept: " + written.error().message;
+      warn("the compiled circuit was not kept: " + written.error().message);
     }
   }
-  return loaded_[key] = finish(std::move(compiled), false);
+  return finish(std::move(compiled), false);
 }
 
 void CircuitStore::drop(const std::string& identifier) {
-  std::lock_guard lock(mutex_);
-  loaded_.erase(identifier);
+  const std::lock_guard lock(mutex_);
+  entries_.erase(identifier);
+}
+
+void CircuitStore::warn(std::string warning) {
+  const std::lock_guard lock(mutex_);
+  warning_ = std::move(warning);
 }
 
 std::string CircuitStore::take_warning() {

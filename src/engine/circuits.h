@@ -1,7 +1,8 @@
 #pragma once
 // Compiled circuits and where they are kept: in memory for the process, on disk for the next one.
 //
-// Threads: may be shared.
+// Threads: may be shared. Who asks for a circuit that another compiles waits for it; other circuits
+//          do not.
 
 #include <filesystem>
 #include <map>
@@ -41,9 +42,17 @@ class CircuitStore {
   std::string take_warning();
 
  private:
+  struct Entry {
+    std::mutex mutex;  // held while it is read or compiled
+    std::shared_ptr<const CompiledCircuit> circuit;
+  };
+  Result<std::shared_ptr<const CompiledCircuit>> read_or_compile(const Context& context,
+                                                                 const filecoin::CircuitSpec& spec);
+  void warn(std::string warning);
+
   std::filesystem::path directory_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const CompiledCircuit>> loaded_;
+  std::mutex mutex_;  // of what follows; taken after an entry's, never before
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
   std::string warning_;
 };
 

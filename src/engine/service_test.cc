@@ -189,11 +189,12 @@ TEST_F(ServiceTest, CriticalStartsNextAtEveryStage) {
   expect_at_rest();
 }
 
-// When each job began what the span names, by job.
+// When each job began the stage that the span names, by job. What a stage measured inside, which
+// may have the same name, is told before it.
 std::map<std::string, std::int64_t> begins(const Service& service, const std::string& name) {
   std::map<std::string, std::int64_t> out;
   for (const SpanEvent& s : service.spans().spans) {
-    if (s.name == name) out.emplace(s.job_id, s.start_us);
+    if (s.name == name) out.insert_or_assign(s.job_id, s.start_us);
   }
   return out;
 }

@@ -25,16 +25,10 @@ using namespace testing;
 using Clock = std::chrono::steady_clock;
 
 ServiceOptions options(const std::filesystem::path& folder) {
-  ServiceOptions out;
-  out.parameter_directory = folder / "params";
-  out.circuit_directory = folder / "circuits";
+  ServiceOptions out = mimc_options(folder, nullptr);
   out.journal = folder / "journal.db";
-  out.keys = {KeyPolicy::kAllowInsecureDev, true};
-  out.memory_bytes = std::size_t{512} << 20;
-  out.threads = 1;
   out.synthesis_workers = 2;
   out.max_results = 1000000;
-  out.parse = [](const Context&, const ProofRequest& r) { return parse_mimc(nullptr, r); };
   return out;
 }
 

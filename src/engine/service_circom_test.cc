@@ -27,17 +27,9 @@ using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr auto kLong = std::chrono::minutes(10);  // what hangs; sanitizers are slow
-
 ServiceOptions options_in(const fs::path& folder, Hooks* hooks) {
-  ServiceOptions out;
-  out.parameter_directory = folder / "params";
-  out.circuit_directory = folder / "circuits";
-  out.keys = {KeyPolicy::kAllowInsecureDev, true};
-  out.memory_bytes = std::size_t{512} << 20;
-  out.threads = 1;
+  ServiceOptions out = mimc_options(folder, hooks);
   out.circom.directory = folder / "keys";
-  out.parse = [hooks](const Context&, const ProofRequest& r) { return parse_mimc(hooks, r); };
   return out;
 }
 
@@ -93,31 +85,11 @@ void expect_holds(const Answer& answer, const std::string& vk, bool insecure = f
   EXPECT_TRUE(holds) << holds.error().message;
 }
 
-class ServiceCircom : public ::testing::Test {
+class ServiceCircom : public ServiceFixture {
  protected:
   ServiceOptions options() { return options_in(folder.path(), &hooks); }
   void SetUp() override { fs::create_directories(keys()); }
   fs::path keys() const { return folder.path() / "keys"; }
-  void start(ServiceOptions o) {
-    service.reset();
-    auto started = Service::start(std::move(o));
-    ASSERT_TRUE(started) << started.error().message;
-    service = std::move(*started);
-  }
-  Submitted submit(ProofRequest request) {
-    auto out = service->submit(std::move(request));
-    EXPECT_TRUE(out) << out.error().message;
-    return out ? *out : Submitted{};
-  }
-  Answer await(const std::string& id) {
-    auto answer = service->await(id, Clock::now() + kLong);
-    EXPECT_TRUE(answer) << answer.error().message;
-    if (!answer || !*answer) {
-      ADD_FAILURE() << id << " was not answered";
-      return {};
-    }
-    return **answer;
-  }
   Answer prove(const std::string& id, const std::string& circuit, Bytes witness) {
     submit(circom_request(id, circuit, std::move(witness)));
     return await(id);
@@ -137,20 +109,6 @@ class ServiceCircom : public ::testing::Test {
     if (out) return "";
     EXPECT_EQ(out.error().code, code) << out.error().message;
     return out.error().message;
-  }
-  void expect_at_rest() {
-    ASSERT_TRUE(service->drain(Clock::now() + kLong));
-    const ServiceStatus s = service->status();
-    EXPECT_EQ(s.accepted, s.completed + s.failed + s.cancelled);
-    std::size_t resident = 0;
-    for (const CircuitStatus& c : s.circuits) {
-      EXPECT_EQ(c.in_use, 0u) << c.name;
-      resident += c.bytes;
-    }
-    EXPECT_EQ(s.memory.leased_bytes, resident);
-    EXPECT_LE(s.memory.reserved_bytes, resident);
-    EXPECT_LE(s.memory.peak_reserved_bytes, s.memory.limit_bytes);
-    service->undrain();
   }
   CircomCircuitStatus circuit(const std::string& id) {
     for (const CircomCircuitStatus& c : service->circom_circuits()) {
@@ -192,10 +150,7 @@ class ServiceCircom : public ::testing::Test {
     return out;
   }
 
-  TemporaryFolder folder;
   Bytes program_witness;
-  Hooks hooks;
-  std::unique_ptr<Service> service;
 };
 
 TEST_F(ServiceCircom, BothCurvesAreProvedInOneServiceBesideOtherKinds) {

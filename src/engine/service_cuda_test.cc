@@ -34,11 +34,11 @@ class ServiceCuda : public ::testing::Test {
     ASSERT_TRUE(card_);
   }
   ServiceOptions options() {
-    ServiceOptions out;
+    ServiceOptions out = mimc_options(folder_.path(), nullptr);
     out.parameter_directory = folder_.path();
     out.circuit_directory.clear();
-    out.keys = {KeyPolicy::kAllowInsecureDev, true};
     out.memory_bytes = std::size_t{2} << 30;
+    out.threads = 0;
     out.synthesis_workers = 2;
     out.devices.push_back(card_device(card_));
     DeviceOptions cpu;
@@ -48,7 +48,6 @@ class ServiceCuda : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       timings_.push_back(t);
     };
-    out.parse = [](const Context&, const ProofRequest& r) { return parse_mimc(nullptr, r); };
     return out;
   }
   Answer await(Service& service, const std::string& id) {

@@ -17,66 +17,21 @@ using namespace testing;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kLong = std::chrono::minutes(10);  // what hangs; sanitizers are slow
-
-class ServiceTest : public ::testing::Test {
+class ServiceTest : public ServiceFixture {
  protected:
-  ServiceOptions options() {
-    ServiceOptions out;
-    out.parameter_directory = parameters();
-    out.circuit_directory = folder.path() / "circuits";
-    out.keys = {KeyPolicy::kAllowInsecureDev, true};
-    out.memory_bytes = std::size_t{512} << 20;
-    out.threads = 1;
-    out.parse = [this](const Context&, const ProofRequest& r) { return parse_mimc(&hooks, r); };
-    return out;
-  }
-  std::filesystem::path parameters() const { return folder.path() / "params"; }
-  void start(ServiceOptions o) {
-    service.reset();
-    auto started = Service::start(std::move(o));
-    ASSERT_TRUE(started) << started.error().message;
-    service = std::move(*started);
-  }
+  ServiceOptions options() { return mimc_options(folder.path(), &hooks); }
+  using ServiceFixture::submit;
   Submitted submit(const std::string& id, const MimcOrder& order,
                    std::optional<Priority> priority = {}) {
     ProofRequest request = mimc_request(id, order);
     request.priority = priority;
-    auto out = service->submit(std::move(request));
-    EXPECT_TRUE(out) << out.error().message;
-    return out ? *out : Submitted{};
-  }
-  Answer await(const std::string& id) {
-    auto answer = service->await(id, Clock::now() + kLong);
-    EXPECT_TRUE(answer) << answer.error().message;
-    if (!answer || !*answer) {
-      ADD_FAILURE() << id << " was not answered";
-      return {};
-    }
-    return **answer;
+    return submit(std::move(request));
   }
   std::string error_of(const std::string& id) {
     const Answer a = await(id);
     EXPECT_EQ(a.status, AnswerStatus::kFailed);
     EXPECT_TRUE(a.proof.empty());
     return a.error ? a.error->message : "";
-  }
-  // Accepted = answered + unfinished, and nothing is held by work once all is answered.
-  void expect_at_rest() {
-    ASSERT_TRUE(service->drain(Clock::now() + kLong));
-    const ServiceStatus s = service->status();
-    EXPECT_EQ(s.accepted, s.completed + s.failed + s.cancelled);
-    EXPECT_TRUE(s.jobs.empty());
-    EXPECT_TRUE(s.queues.empty());
-    std::size_t resident = 0;
-    for (const CircuitStatus& c : s.circuits) {
-      EXPECT_EQ(c.in_use, 0u);
-      resident += c.bytes;
-    }
-    EXPECT_EQ(s.memory.leased_bytes, resident);
-    EXPECT_LE(s.memory.reserved_bytes, resident);
-    EXPECT_LE(s.memory.peak_reserved_bytes, s.memory.limit_bytes);
-    service->undrain();
   }
 
   // Makes the key in a large budget, then asks a budget of 1 MiB what it would need: whole MiB.
@@ -98,10 +53,6 @@ class ServiceTest : public ::testing::Test {
     expect_at_rest();
     return mib;
   }
-
-  TemporaryFolder folder;
-  Hooks hooks;
-  std::unique_ptr<Service> service;
 };
 
 TEST_F(ServiceTest, ProvesManyJobsAtOnceAndCountsEveryOne) {

@@ -163,6 +163,18 @@ inline Result<Job> parse_mimc(Hooks* hooks, const ProofRequest& request) {
   return job;
 }
 
+// What the tests of the service start it with. The hooks outlive it.
+inline ServiceOptions mimc_options(const std::filesystem::path& folder, Hooks* hooks) {
+  ServiceOptions out;
+  out.parameter_directory = folder / "params";
+  out.circuit_directory = folder / "circuits";
+  out.keys = {KeyPolicy::kAllowInsecureDev, true};
+  out.memory_bytes = std::size_t{512} << 20;
+  out.threads = 1;
+  out.parse = [hooks](const Context&, const ProofRequest& r) { return parse_mimc(hooks, r); };
+  return out;
+}
+
 // The proof of a completed answer, against the key on disk: the test's own check.
 inline void expect_verifies(const Answer& answer, const MimcOrder& order,
                             const std::filesystem::path& parameters) {
@@ -184,6 +196,63 @@ inline void expect_verifies(const Answer& answer, const MimcOrder& order,
   const Status verified = verify_statement({tasks, memory, timeline}, *vk, statement, answer.proof);
   EXPECT_TRUE(verified) << verified.error().message;
 }
+
+// A service in a folder of its own.
+class ServiceFixture : public ::testing::Test {
+ protected:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kLong = std::chrono::minutes(10);  // what hangs; sanitizers are slow
+
+  std::filesystem::path parameters() const { return folder.path() / "params"; }
+  void start(ServiceOptions o) {
+    service.reset();
+    auto started = Service::start(std::move(o));
+    ASSERT_TRUE(started) << started.error().message;
+    service = std::move(*started);
+  }
+  Submitted submit(ProofRequest request) {
+    auto out = service->submit(std::move(request));
+    EXPECT_TRUE(out) << out.error().message;
+    return out ? *out : Submitted{};
+  }
+  Answer await(const std::string& id) {
+    auto answer = service->await(id, Clock::now() + kLong);
+    EXPECT_TRUE(answer) << answer.error().message;
+    if (!answer || !*answer) {
+      ADD_FAILURE() << id << " was not answered";
+      return {};
+    }
+    return **answer;
+  }
+  // Accepted = answered + unfinished, and nothing is held by work once all is answered. A circuit
+  // that nobody wants any more leaves at a worker's hand, after the call that asked for it.
+  void expect_at_rest() {
+    const Clock::time_point deadline = Clock::now() + kLong;
+    ASSERT_TRUE(service->drain(deadline));
+    const auto resident = [](const ServiceStatus& s) {
+      std::size_t bytes = 0;
+      for (const CircuitStatus& c : s.circuits) bytes += c.bytes;
+      return bytes;
+    };
+    ServiceStatus s = service->status();
+    while (s.memory.leased_bytes != resident(s) && Clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      s = service->status();
+    }
+    EXPECT_EQ(s.accepted, s.completed + s.failed + s.cancelled);
+    EXPECT_TRUE(s.jobs.empty());
+    EXPECT_TRUE(s.queues.empty());
+    for (const CircuitStatus& c : s.circuits) EXPECT_EQ(c.in_use, 0u) << c.name;
+    EXPECT_EQ(s.memory.leased_bytes, resident(s));
+    EXPECT_LE(s.memory.reserved_bytes, resident(s));
+    EXPECT_LE(s.memory.peak_reserved_bytes, s.memory.limit_bytes);
+    service->undrain();
+  }
+
+  TemporaryFolder folder;
+  Hooks hooks;
+  std::unique_ptr<Service> service;
+};
 
 // What a device does beside proving.
 struct DeviceScript {

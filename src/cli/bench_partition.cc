@@ -4,11 +4,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/mapped_file.h"
 #include "curve/bls12_381.h"
@@ -198,14 +200,10 @@ struct Round {
   groth16::ProofParts<Curve> first_parts;
 };
 
-// Proves `options.proofs` partitions in turn, as many at once as there are workers.
+// Proves `options.proofs` partitions, as many at once as there are workers, each in its thread.
 Result<Round> prove_round(Bench& b, groth16::Backend<Curve>& backend, unsigned at_once) {
-  struct InFlight {
-    std::unique_ptr<CompactWitness<Fr>> witness;  // what start borrowed
-    groth16::PendingProof<Curve> proof;
-    std::size_t partition;
-  };
-  const std::size_t distinct = std::min<std::size_t>(b.options.proofs, b.sector.partitions());
+  const std::size_t proofs = b.options.proofs;
+  const std::size_t distinct = std::min(proofs, b.sector.partitions());
   std::vector<CompactWitness<Fr>> ready;
   for (std::size_t p = 0; !b.options.synthesis && p < distinct; ++p) {
     CUZK_TRY(auto witness,
@@ -217,34 +215,41 @@ Result<Round> prove_round(Bench& b, groth16::Backend<Curve>& backend, unsigned a
     ready.push_back(std::move(witness));
   }
   Round round;
-  std::deque<InFlight> in_flight;
-  const auto finish_one = [&]() -> Status {
-    InFlight oldest = std::move(in_flight.front());
-    in_flight.pop_front();
-    CUZK_TRY(const auto proof, oldest.proof.finish());
-    if (round.claims.empty()) round.first_parts = oldest.proof.parts();
-    CUZK_TRY(auto inputs, b.sector.public_inputs(oldest.partition));
-    round.claims.push_back({proof, std::move(inputs)});
+  round.claims.resize(proofs);
+  const auto prove_one = [&](std::size_t i) -> Status {
+    const std::size_t p = i % distinct;
+    const int lane = static_cast<int>(i);
+    CompactWitness<Fr> made;
+    if (b.options.synthesis) {
+      const auto span = b.timeline.span("synthesis", lane);
+      CUZK_TRY(made, b.sector.witness(b.tasks, p));
+    }
+    const CompactWitness<Fr>& witness = b.options.synthesis ? made : ready[p];
+    CUZK_TRY(auto pending,
+             groth16::start_proof(backend, Context{b.tasks, b.memory, b.timeline, lane},
+                                  groth16::ProveInput<Curve>{b.r1cs, b.density, witness, b.key}));
+    CUZK_TRY(round.claims[i].proof, pending.finish());
+    CUZK_TRY(round.claims[i].public_inputs, b.sector.public_inputs(p));
+    if (i == 0) round.first_parts = pending.parts();
     return {};
   };
   const auto start = Clock::now();
-  for (unsigned i = 0; i < b.options.proofs; ++i) {
-    const std::size_t p = i % distinct;
-    std::unique_ptr<CompactWitness<Fr>> made;
-    if (b.options.synthesis) {
-      const auto span = b.timeline.span("synthesis", static_cast<int>(i));
-      CUZK_TRY(auto witness, b.sector.witness(b.tasks, p));
-      made = std::make_unique<CompactWitness<Fr>>(std::move(witness));
-    }
-    if (in_flight.size() == at_once) CUZK_TRY_VOID(finish_one());
-    Context context{b.tasks, b.memory, b.timeline, static_cast<int>(i)};
-    const CompactWitness<Fr>& witness = made ? *made : ready[p];
-    CUZK_TRY(auto pending,
-             groth16::start_proof(backend, context,
-                                  groth16::ProveInput<Curve>{b.r1cs, b.density, witness, b.key}));
-    in_flight.push_back({std::move(made), std::move(pending), p});
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::optional<Error> failed;
+  std::vector<std::jthread> workers;
+  for (unsigned w = 0; w < at_once; ++w) {
+    workers.emplace_back([&] {
+      for (std::size_t i = next++; i < proofs; i = next++) {
+        const Status proved = prove_one(i);
+        const std::lock_guard lock(mutex);
+        if (!proved && !failed) failed = proved.error();
+        if (failed) return;
+      }
+    });
   }
-  while (!in_flight.empty()) CUZK_TRY_VOID(finish_one());
+  workers.clear();
+  if (failed) return fail(*failed);
   round.seconds = seconds_since(start);
   return round;
 }

@@ -61,6 +61,10 @@ struct CardPlan {
   std::size_t lasting_bytes = 0;      // circuit, twiddles, and the key unless it is streamed
   groth16::CudaWay way = {};          // of a frugal partition, with its lease
   std::size_t roomy_lease_bytes = 0;  // the same with room; 0: never
+
+  // What has to be free in the arena before a partition is given to the card. Those of a streamed
+  // key wait there: bases that go up once serve all that do.
+  std::size_t awaited_bytes() const { return is_streamed ? 0 : way.lease_bytes; }
 };
 
 // Sizes, before anything exists.

@@ -122,7 +122,7 @@ Status Pipeline::Impl::measure(const Context& context, const filecoin::CircuitSp
     const auto how = d.options.card->plan(spec.identifier, circuit.r1cs, circuit.density);
     if (!how && how.error().code != ErrorCode::kOutOfBudget) return fail(how.error());
     if (!how) too_small = how.error().message;
-    cost.prove.push_back({kCardHostBytes, 0, how ? how->way.lease_bytes : 0, how.has_value()});
+    cost.prove.push_back({kCardHostBytes, 0, how ? how->awaited_bytes() : 0, how.has_value()});
     card_able |= how.has_value();
     key_on_host |= how && how->is_streamed;
   }
@@ -172,7 +172,7 @@ scheduler::CircuitCost Pipeline::Impl::circom_cost(const CircomCircuit& circuit)
       continue;
     }
     const auto how = d.options.card->plan(circuit.header(), circuit.id());
-    out.prove.push_back({need.prove_bytes, 0, how ? how->way.lease_bytes : 0, how.has_value()});
+    out.prove.push_back({need.prove_bytes, 0, how ? how->awaited_bytes() : 0, how.has_value()});
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "curve/bls12_381.h"
 #include "curve/bn254.h"
 #include "groth16/cuda_plan.h"
+#include "groth16/stream_board.h"
 #include "ntt/ntt_cuda.h"
 #include "r1cs/eval.h"
 
@@ -19,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kWordGrain = std::size_t{1} << 14;
 constexpr std::uint32_t kNoRow = 0xffffffff;
+constexpr std::size_t kMostGuests = 7;  // of a partition that streams
 constexpr std::size_t kChunks[] = {1u << 23, 1u << 22, 1u << 21, 1u << 20,
                                    1u << 19, 1u << 18, 1u << 17, 1u << 16};
 constexpr std::size_t kPairs[] = {1u << 26, 1u << 24, 1u << 22};
@@ -31,8 +33,10 @@ double ms_since(Clock::time_point start) {
 // gathered when *Ones comes; then they are summed.
 enum Mark : unsigned {
   kBegin,
+  kStageBegin,
   kStaged,
   kComputeBegin,
+  kSumsBegin,
   kLOnes,
   kLDone,
   kAOnes,
@@ -41,6 +45,7 @@ enum Mark : unsigned {
   kG1Done,
   kG2Ones,
   kG2Done,
+  kHandedOver,  // a guest's sums are in its pinned memory
   kRowsBegin,
   kRowsDone,
   kProductDone,
@@ -140,10 +145,10 @@ class CudaProof final : public PendingParts<Curve> {
         context_(context),
         input_(input) {}
 
-  // What was queued must end before its memory is given away.
+  // What was queued, by itself or for it, must end before its memory is given away.
   ~CudaProof() override {
-    if (!tenancy_) return;
-    if (queued_ && !fetched_) {
+    if (is_posted_) key_.board->withdraw(this);
+    if ((queued_ || is_summed_) && !fetched_) {
       gpu::Event& drained = slot_->marks[kDrained];
       for (const gpu::Stream* s : {&slot_->copies, &slot_->side, &slot_->stream}) {
         if (!drained.record(s->handle()) || !drained.synchronize()) {
@@ -151,12 +156,14 @@ class CudaProof final : public PendingParts<Curve> {
         }
       }
     }
-    tenancy_->settle();
+    if (tenancy_) tenancy_->settle();
   }
 
   Status start() {
     started_ = Clock::now();
     slot_ = card_.take_slot(options_.urgency);
+    CUZK_TRY_VOID(mark(kBegin));
+    began_ = Clock::now();
     {
       const auto span = context_.timeline.span("prep", context_.lane);
       const auto begin = Clock::now();
@@ -167,6 +174,10 @@ class CudaProof final : public PendingParts<Curve> {
       }
       CUZK_TRY(plan_, CudaPlan<Curve>::make_within(std::move(shape), largest_));
       timing_.prep_ms = ms_since(begin);
+    }
+    if (may_share()) {
+      key_.board->post(this, kind());
+      is_posted_ = true;
     }
     {
       const auto span = context_.timeline.span("memory_wait", context_.lane);
@@ -180,6 +191,8 @@ class CudaProof final : public PendingParts<Curve> {
     queued_ = true;
     CUZK_TRY_VOID(stage());
     auto turn = card_.gate().compute_turn(*tenancy_);
+    if (is_posted_) key_.board->withdraw(this);
+    is_posted_ = false;
     // Critical work runs beside what was queued before it, on streams that go first; what comes
     // after follows the others, as if it were not there.
     const bool beside = options_.urgency == gpu::Urgency::kCritical;
@@ -206,7 +219,30 @@ class CudaProof final : public PendingParts<Curve> {
   // Where the sums over the assignment run.
   gpu::Stream& sums() const { return plan_->shape.sums_beside ? slot_->side : slot_->stream; }
   Status mark(Mark m) { return slot_->marks[m].record(stream()); }
-  Status mark_sums(Mark m) { return slot_->marks[m].record(sums().handle()); }
+  // On the records of all members.
+  Status mark_sums(Mark mark) {
+    for (const Member& m : members_) {
+      CUZK_TRY_VOID(m.proof->slot_->marks[mark].record(sums().handle()));
+    }
+    return {};
+  }
+
+  // Critical work, which runs beside the rest, has its streaming buffer to itself.
+  bool may_share() const {
+    return key_.is_streamed && key_.board && options_.urgency == gpu::Urgency::kNormal;
+  }
+  StreamBoard::Kind kind() const { return {&circuit_, mode_}; }
+
+  // A partition that the sums over the assignment are for, with its place in this one's lease: this
+  // one, or a guest, which waits for its turn meanwhile.
+  struct Member {
+    CudaProof* proof;
+    const typename CudaPlan<Curve>::Place* place;
+    DeviceAssignment<Fr> assignment;
+    Span<Xyzz<G1>> g1;
+    Span<Xyzz<G2>> g2;
+    std::size_t gathered = 0;  // full scalars of the query at hand
+  };
 
   template <class T>
   Result<Span<T>> staged(gpu::MemoryPlan::Id id, std::span<const T> from) {
@@ -218,31 +254,83 @@ class CudaProof final : public PendingParts<Curve> {
 
   Status stage() {
     const auto span = context_.timeline.span("stage_host", context_.lane);
-    const auto& witness = input_.witness;
-    CUZK_TRY_VOID(mark(kBegin));
-    began_ = Clock::now();
+    CUZK_TRY_VOID(mark(kStageBegin));
     CUZK_TRY(words_, buffer<std::uint32_t>(plan_->words, 64));
     CUZK_TRY_VOID(gpu::runtime::fill_bytes(stream(), words_.data(), 0xff, words_.size_bytes()));
-    CUZK_TRY(assignment_.inputs, staged(plan_->inputs, std::span<const Fr>(witness.inputs)));
-    CUZK_TRY(assignment_.full_values, staged(plan_->full_values, witness.full_values()));
-    CUZK_TRY(assignment_.wires.ones, staged(plan_->ones, witness.ones()));
-    CUZK_TRY(assignment_.wires.full, staged(plan_->full, witness.full()));
-    CUZK_TRY(assignment_.wires.full_ranks, staged(plan_->full_ranks, witness.full_ranks()));
+    CUZK_TRY(assignment_, assignment(input_.witness, plan_->own));
+    CUZK_TRY(assignment_.inputs, staged(plan_->inputs, std::span<const Fr>(input_.witness.inputs)));
     return mark(kStaged);
   }
 
+  // Without the inputs.
+  Result<DeviceAssignment<Fr>> assignment(const CompactWitness<Fr>& witness,
+                                          const typename CudaPlan<Curve>::Place& place) {
+    DeviceAssignment<Fr> out;
+    CUZK_TRY(out.full_values, staged(place.full_values, witness.full_values()));
+    CUZK_TRY(out.wires.ones, staged(place.ones, witness.ones()));
+    CUZK_TRY(out.wires.full, staged(place.full, witness.full()));
+    CUZK_TRY(out.wires.full_ranks, staged(place.full_ranks, witness.full_ranks()));
+    return out;
+  }
+
+  Status add_member(CudaProof& proof, const typename CudaPlan<Curve>::Place& place,
+                    const DeviceAssignment<Fr>& assignment) {
+    Member m = {&proof, &place, assignment, {}, {}};
+    CUZK_TRY(m.g1, buffer<Xyzz<G1>>(place.g1_results, proof.plan_->g1_count()));
+    CUZK_TRY(m.g2, buffer<Xyzz<G2>>(place.g2_results, proof.plan_->g2_count()));
+    members_.push_back(m);
+    return {};
+  }
+
+  // Those that wait for the same bases go up now, under the partition before, if there is one.
+  Status invite(const StreamBoard::Claim& claim) {
+    for (std::size_t i = 0; i < claim.partitions().size(); ++i) {
+      auto& guest = *static_cast<CudaProof*>(claim.partitions()[i]);
+      const auto& place = plan_->guests[i];
+      CUZK_TRY(const auto wires, assignment(guest.input_.witness, place));
+      CUZK_TRY_VOID(add_member(guest, place, wires));
+    }
+    return {};
+  }
+
+  // The guests' sums go to their own pinned memory, and their streams follow. Errors from here on
+  // are the card's, which is fenced for all of them.
+  Status hand_over() {
+    for (Member& m : std::span(members_).subspan(1)) {
+      CudaProof& guest = *m.proof;
+      const std::size_t first = guest.plan_->l_at();
+      const auto g1 = m.g1.subspan(first, m.g1.size() - first);
+      guest.is_summed_ = true;
+      guest.timing_.pass = members_.size();
+      CUZK_TRY_VOID(gpu::runtime::copy_to_host(stream(), guest.host_g1() + sizeof(Xyzz<G1>) * first,
+                                               g1.data(), g1.size_bytes()));
+      CUZK_TRY_VOID(
+          gpu::runtime::copy_to_host(stream(), guest.host_g2(), m.g2.data(), m.g2.size_bytes()));
+      CUZK_TRY_VOID(guest.slot_->marks[kHandedOver].record(stream()));
+      CUZK_TRY_VOID(guest.slot_->stream.wait(guest.slot_->marks[kHandedOver]));
+    }
+    return {};
+  }
+
   Status compute(const gpu::Event* before) {
+    StreamBoard::Claim guests;
+    CUZK_TRY_VOID(add_member(*this, plan_->own, assignment_));
+    if (may_share() && !is_summed_) guests = key_.board->claim(kind(), plan_->guests.size());
+    CUZK_TRY_VOID(invite(guests));
     if (before) {
       CUZK_TRY(const bool ended, before->has_happened());
       timing_.prestage_ok = !ended;
       CUZK_TRY_VOID(slot_->stream.wait(*before));
     }
     CUZK_TRY_VOID(mark(kComputeBegin));
-    CUZK_TRY(g1_results_, buffer<Xyzz<G1>>(plan_->g1_results, plan_->g1_count()));
-    CUZK_TRY(g2_results_, buffer<Xyzz<G2>>(plan_->g2_results, plan_->g2_count()));
     const bool beside = plan_->shape.sums_beside;
     if (beside) CUZK_TRY_VOID(slot_->side.wait(slot_->marks[kComputeBegin]));
-    CUZK_TRY_VOID(sum_witness());
+    if (!is_summed_) {
+      CUZK_TRY_VOID(sum_witness());
+      CUZK_TRY_VOID(hand_over());
+    }
+    members_.erase(members_.begin() + 1, members_.end());
+    guests = {};
     if (!beside) {
       tenancy_->shrink_after(slot_->marks[kG2Done],
                              plan_->memory.bytes_from(CudaPlan<Curve>::kRows));
@@ -284,62 +372,83 @@ class CudaProof final : public PendingParts<Curve> {
     return slot_->freed[streamed_chunks_++ % gpu::Slot::kHalves].record(user.handle());
   }
 
-  // Everything but h.
-  Status sum_witness() {
-    const CudaPlan<Curve>& p = *plan_;
-    const PartitionShape& s = p.shape;
-    CUZK_TRY(const auto canonical, buffer<Scalar>(p.full_scalars, s.full));
-    CUZK_TRY_VOID(to_scalars<Fr>(sums().handle(), assignment_.full_values, canonical));
-    const DeviceDensity all = {};
-    const auto& da = circuit_.a_density();
-    const auto& db = circuit_.b_density();
-    const auto g1 = g1_results_;
-    CUZK_TRY_VOID(sum_query(key_.l, s.l, all, p.l_plan, g1, {p.l_at(), p.l_ones_at(), kLOnes}));
-    CUZK_TRY_VOID(mark_sums(kLDone));
-    CUZK_TRY_VOID(sum_query(key_.a_aux, s.a, da, p.a_plan, g1, {p.a_at(), p.a_ones_at(), kAOnes}));
-    CUZK_TRY_VOID(mark_sums(kADone));
-    CUZK_TRY_VOID(sum_query(key_.b_g1_aux, s.b_g1, db, p.b_g1_plan, g1,
-                            {p.b_g1_at(), p.b_g1_ones_at(), kBOnes}));
-    CUZK_TRY_VOID(mark_sums(kG1Done));
-    CUZK_TRY_VOID(sum_query(key_.b_g2_aux, s.b_g2, db, p.b_g2_plan, g2_results_,
-                            {0, p.b_g2_plan.windows, kG2Ones}));
-    return mark_sums(kG2Done);
-  }
-
-  // Where the results of a query go, and what tells that its ones are added.
-  struct QueryPlaces {
-    std::size_t windows_at;
-    std::size_t ones_at;
-    Mark ones_done;
+  // What a sum over the assignments is of, and where it goes.
+  template <class G>
+  struct QuerySum {
+    const QueryBases<G>& bases;
+    DeviceDensity density;
+    QueryPlan PartitionShape::*chunks;
+    MsmCudaPlan CudaPlan<Curve>::*tail;
+    std::size_t (CudaPlan<Curve>::*windows_at)() const;
+    std::size_t (CudaPlan<Curve>::*ones_at)() const;
+    Span<Xyzz<G>> Member::*results;
+    Mark ones_done, done;
   };
+
+  // Everything but h, of all members.
+  Status sum_witness() {
+    using Plan = CudaPlan<Curve>;
+    using Shape = PartitionShape;
+    timing_.pass = members_.size();
+    CUZK_TRY_VOID(mark_sums(kSumsBegin));
+    for (const Member& m : members_) {
+      CUZK_TRY(const auto canonical,
+               buffer<Scalar>(m.place->full_scalars, m.proof->plan_->shape.full));
+      CUZK_TRY_VOID(to_scalars<Fr>(sums().handle(), m.assignment.full_values, canonical));
+    }
+    CUZK_TRY_VOID(sum_query(QuerySum<G1>{key_.l,
+                                         {},
+                                         &Shape::l,
+                                         &Plan::l_plan,
+                                         &Plan::l_at,
+                                         &Plan::l_ones_at,
+                                         &Member::g1,
+                                         kLOnes,
+                                         kLDone}));
+    CUZK_TRY_VOID(
+        sum_query(QuerySum<G1>{key_.a_aux, circuit_.a_density(), &Shape::a, &Plan::a_plan,
+                               &Plan::a_at, &Plan::a_ones_at, &Member::g1, kAOnes, kADone}));
+    CUZK_TRY_VOID(
+        sum_query(QuerySum<G1>{key_.b_g1_aux, circuit_.b_density(), &Shape::b_g1, &Plan::b_g1_plan,
+                               &Plan::b_g1_at, &Plan::b_g1_ones_at, &Member::g1, kBOnes, kG1Done}));
+    return sum_query(QuerySum<G2>{key_.b_g2_aux, circuit_.b_density(), &Shape::b_g2,
+                                  &Plan::b_g2_plan, &Plan::b_g2_at, &Plan::b_g2_ones_at,
+                                  &Member::g2, kG2Ones, kG2Done});
+  }
 
   // The ones of each chunk are added up, the bases of its full scalars are gathered; the gathered
   // of all chunks are summed at the end.
   template <class G>
-  Status sum_query(const QueryBases<G>& query, const QueryPlan& chunks,
-                   const DeviceDensity& density, const MsmCudaPlan& msm_plan, Span<Xyzz<G>> results,
-                   const QueryPlaces& places) {
+  Status sum_query(const QuerySum<G>& q) {
     gpu::Stream& user = sums();
-    std::size_t ones_at = places.ones_at;
-    const std::size_t full = chunks.full();
-    CUZK_TRY(const auto gathered, buffer<Affine<G>>(plan_->bases, full));
-    CUZK_TRY(const auto scalars, buffer<Scalar>(plan_->scalars, full));
-    std::size_t at = 0;
-    for (const WireChunk& c : chunks.chunks) {
-      CUZK_TRY(const auto bases, bases_of(query, c.base_begin, c.base_count, user));
-      const auto wires = assignment_.wires.part(c.word_begin, c.word_count);
+    const auto& chunks = (plan_->shape.*q.chunks).chunks;
+    for (Member& m : members_) m.gathered = 0;
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+      const WireChunk& c = chunks[k];
+      CUZK_TRY(const auto bases, bases_of(q.bases, c.base_begin, c.base_count, user));
       const auto dense =
-          density.part(c.word_begin, c.word_count, static_cast<std::uint32_t>(c.base_begin));
-      CUZK_TRY_VOID(add_ones<G>(bases, wires, dense, c.ones, results.subspan(ones_at++, 1)));
-      CUZK_TRY_VOID(gather_full<G>(bases, wires, dense, gathered.subspan(at, c.full),
-                                   scalars.subspan(at, c.full)));
-      CUZK_TRY_VOID(done_with_bases(query, user));
-      at += c.full;
+          q.density.part(c.word_begin, c.word_count, static_cast<std::uint32_t>(c.base_begin));
+      for (Member& m : members_) {
+        const CudaPlan<Curve>& plan = *m.proof->plan_;
+        const WireChunk& selected = (plan.shape.*q.chunks).chunks[k];
+        const auto wires = m.assignment.wires.part(c.word_begin, c.word_count);
+        CUZK_TRY_VOID(add_ones<G>(bases, wires, dense, selected.ones,
+                                  (m.*q.results).subspan((plan.*q.ones_at)() + k, 1)));
+        CUZK_TRY_VOID(gather_full<G>(m, bases, wires, dense, selected.full));
+      }
+      CUZK_TRY_VOID(done_with_bases(q.bases, user));
     }
-    CUZK_TRY_VOID(mark_sums(places.ones_done));
-    CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, msm_plan.scratch_bytes));
-    return msm_cuda<G>(user.handle(), msm_plan, scalars, gathered, scratch,
-                       results.subspan(places.windows_at, msm_plan.windows));
+    CUZK_TRY_VOID(mark_sums(q.ones_done));
+    for (const Member& m : members_) {
+      const CudaPlan<Curve>& plan = *m.proof->plan_;
+      const MsmCudaPlan& tail = plan.*q.tail;
+      CUZK_TRY(const auto gathered, buffer<Affine<G>>(m.place->bases, m.gathered));
+      CUZK_TRY(const auto scalars, buffer<Scalar>(m.place->scalars, m.gathered));
+      CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, tail.scratch_bytes));
+      CUZK_TRY_VOID(msm_cuda<G>(user.handle(), tail, scalars, gathered, scratch,
+                                (m.*q.results).subspan((plan.*q.windows_at)(), tail.windows)));
+    }
+    return mark_sums(q.done);
   }
 
   template <class G>
@@ -353,16 +462,24 @@ class CudaProof final : public PendingParts<Curve> {
     return sum_selected<G>(on, bases, list, scratch, result);
   }
 
+  // The next `count` full scalars of a member, and their bases.
   template <class G>
-  Status gather_full(Span<const Affine<G>> bases, const DeviceWires& wires,
-                     const DeviceDensity& density, Span<Affine<G>> out_bases,
-                     Span<Scalar> out_scalars) {
+  Status gather_full(Member& m, Span<const Affine<G>> bases, const DeviceWires& wires,
+                     const DeviceDensity& density, std::size_t count) {
     const auto on = sums().handle();
-    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, out_bases.size()));
-    CUZK_TRY(const auto values, buffer<std::uint32_t>(plan_->value_list, out_bases.size()));
-    CUZK_TRY(const auto canonical, buffer<Scalar>(plan_->full_scalars, plan_->shape.full));
+    const std::size_t end = m.gathered + count;
+    CUZK_TRY(const auto out_bases, buffer<Affine<G>>(m.place->bases, end));
+    CUZK_TRY(const auto out_scalars, buffer<Scalar>(m.place->scalars, end));
+    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
+    CUZK_TRY(const auto values, buffer<std::uint32_t>(plan_->value_list, count));
+    CUZK_TRY(const auto canonical,
+             buffer<Scalar>(m.place->full_scalars, m.proof->plan_->shape.full));
     CUZK_TRY_VOID(select_full(on, wires, density, list, values, words_.subspan(1, 1)));
-    return gather_selected<G>(on, bases, list, canonical, values, out_bases, out_scalars);
+    CUZK_TRY_VOID(gather_selected<G>(on, bases, list, canonical, values,
+                                     out_bases.subspan(m.gathered, count),
+                                     out_scalars.subspan(m.gathered, count)));
+    m.gathered = end;
+    return {};
   }
 
   // The values of A and B go to the odd coset and become the product; then come the coefficients of
@@ -409,8 +526,9 @@ class CudaProof final : public PendingParts<Curve> {
       const std::size_t begin = chunk * p.shape.h_chunk;
       const std::size_t count = std::min(p.shape.h_chunk, terms - begin);
       CUZK_TRY(const auto bases, bases_of(key_.h, begin, count, slot_->stream));
-      CUZK_TRY_VOID(msm_cuda<G1>(stream(), p.h_plan, scalars.subspan(begin, count), bases, scratch,
-                                 g1_results_.subspan(chunk * p.h_plan.windows, p.h_plan.windows)));
+      CUZK_TRY_VOID(
+          msm_cuda<G1>(stream(), p.h_plan, scalars.subspan(begin, count), bases, scratch,
+                       members_[0].g1.subspan(chunk * p.h_plan.windows, p.h_plan.windows)));
       CUZK_TRY_VOID(done_with_bases(key_.h, slot_->stream));
     }
     return mark(kHDone);
@@ -428,8 +546,11 @@ class CudaProof final : public PendingParts<Curve> {
     }
     using gpu::runtime::copy_to_host;
     CUZK_TRY_VOID(copy_to_host(stream(), slot_->results.span().data(), words_.data(), 256));
-    CUZK_TRY_VOID(copy_to_host(stream(), host_g1(), g1_results_.data(), g1_results_.size_bytes()));
-    CUZK_TRY_VOID(copy_to_host(stream(), host_g2(), g2_results_.data(), g2_results_.size_bytes()));
+    // A guest's other sums are there already.
+    const auto g1 = is_summed_ ? members_[0].g1.first(plan_->l_at()) : members_[0].g1;
+    const auto g2 = is_summed_ ? members_[0].g2.first(0) : members_[0].g2;
+    CUZK_TRY_VOID(copy_to_host(stream(), host_g1(), g1.data(), g1.size_bytes()));
+    CUZK_TRY_VOID(copy_to_host(stream(), host_g2(), g2.data(), g2.size_bytes()));
     return mark(kFetched);
   }
 
@@ -523,10 +644,10 @@ class CudaProof final : public PendingParts<Curve> {
     };
     PartitionTiming& t = timing_;
     const Stretch stretches[] = {
-        {"stage", kBegin, kStaged, &t.stage_ms},
+        {"stage", kStageBegin, kStaged, &t.stage_ms},
         {"compute_wait", kStaged, kComputeBegin, &t.compute_wait_ms},
-        {"witness_msm", kComputeBegin, kG1Done, &t.witness_msm_ms},
-        {"batch_add", kComputeBegin, kLOnes, &t.batch_add_ms},
+        {"witness_msm", kSumsBegin, kG1Done, &t.witness_msm_ms},
+        {"batch_add", kSumsBegin, kLOnes, &t.batch_add_ms},
         {"tail_msm", kLOnes, kLDone, &t.tail_msm_ms},
         {"batch_add", kLDone, kAOnes, &t.batch_add_ms},
         {"tail_msm", kAOnes, kADone, &t.tail_msm_ms},
@@ -567,13 +688,14 @@ class CudaProof final : public PendingParts<Curve> {
   gpu::Card::HeldSlot slot_;
   std::optional<CudaPlan<Curve>> plan_;
   std::unique_ptr<gpu::Tenancy> tenancy_;
+  std::vector<Member> members_;  // itself, then its guests
+  bool is_posted_ = false;       // as a guest of others
+  bool is_summed_ = false;       // by another one, whose guest it was
   bool queued_ = false;
   bool fetched_ = false;
   unsigned streamed_chunks_ = 0;
   Span<std::uint32_t> words_;  // the failing row, a counter of the lists
   DeviceAssignment<Fr> assignment_;
-  Span<Xyzz<G1>> g1_results_;
-  Span<Xyzz<G2>> g2_results_;
   Clock::time_point started_, began_;
   PartitionTiming timing_;
 };
@@ -649,7 +771,8 @@ Status check_domain(const CircuitSize& size) {
 template <class Curve>
 Result<CudaPlan<Curve>> largest_plan(const CircuitSize& size, const CudaMode& mode) {
   CUZK_TRY_VOID(check_domain<Curve>(size));
-  CUZK_TRY(auto plan, CudaPlan<Curve>::make(largest_shape<Curve>(size, mode)));
+  CUZK_TRY(auto plan, CudaPlan<Curve>::make(largest_shape<Curve>(size, mode),
+                                            mode.is_streamed ? kMostGuests : 0));
   if (plan.result_bytes() > gpu::Slot::kResultBytes) {
     return fail(ErrorCode::kInvalidArgument,
                 "a domain of 2^{} in chunks of {} bases leaves {} bytes of sums to fetch, a "

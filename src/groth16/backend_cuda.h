@@ -15,7 +15,9 @@
 // A key that a card cannot hold is streamed from pinned host memory through two buffers, a chunk
 // being summed while the next one is on its way. Larger chunks are fewer sums, but their scratch is
 // larger too; it shrinks with smaller sorting batches, or additions that need less. cuda_ways
-// weighs them.
+// weighs them. Bases that go up for the sums over the assignment serve all partitions of the key
+// that have been started and wait, up to eight at once: the first that has its turn computes these
+// sums for the others too (stream_board.h), in memory that it needs only later.
 //
 // Critical work (Urgency) has the card's reserve and its own slot, is next at both gates, and
 // computes beside what was queued before it, on streams that go first.
@@ -72,6 +74,7 @@ struct PartitionTiming {
   std::size_t vram_lease_bytes = 0;
   std::size_t vram_peak_bytes = 0;  // of the arena so far
   std::size_t upload_bytes = 0;
+  std::size_t pass = 1;  // of so many partitions were the sums over the assignment, its own one too
 
   // "CUZK_TIMING: partition=0 device=0 ..."
   std::string line() const;

@@ -497,6 +497,126 @@ TYPED_TEST(BackendCuda, ACriticalProofNeedsNothingThatOthersHold) {
   }
 }
 
+// Many bits and some scalars, of which another seed makes other values for the same rows.
+template <class Fr>
+CircuitCase<Fr> bits_and_scalars(std::uint64_t seed) {
+  SeededRandom random(seed);
+  CircuitBuilder<Fr> cs;
+  cs.input(Fr::random(random));
+  for (int i = 0; i < 300; ++i) {
+    for (int j = 0; j < 30; ++j) {
+      const auto bit = cs.aux(Fr::from_u64(random.next_u64() & 1));
+      cs.row({{bit, Fr::one()}}, {{bit, Fr::one()}}, {{bit, Fr::one()}});
+    }
+    const Fr v = i % 7 ? Fr::random(random) : Fr::from_u64(random.next_u64() & 1);
+    const auto x = cs.aux(v), square = cs.aux(v * v);
+    cs.row({{x, Fr::one()}}, {{x, Fr::one()}}, {{square, Fr::one()}});
+  }
+  auto out = cs.finish();
+  out.r1cs.num_full_aux = 600;
+  return out;
+}
+
+// While an arena is full three partitions of a streamed key wait for it: the first computes the
+// sums over the assignment for all of them, whether they then have room beside each other or not.
+TYPED_TEST(BackendCuda, PartitionsThatWaitShareTheBasesThatGoUp) {
+  using Fr = typename TypeParam::Fr;
+  using Plan = CudaPlan<TypeParam>;
+  auto& desk = this->desk_;
+  constexpr std::size_t kWaiting = 3;
+  ASSERT_EQ(the_card()->workers(), kWaiting);
+  const auto loaded = load<TypeParam>(desk, bits_and_scalars<Fr>(1), this->secrets(51),
+                                      {.stream_chunk = 8192}, true);
+  const auto& r1cs = loaded->circuit.r1cs;
+  std::vector<CircuitCase<Fr>> others;
+  std::vector<ProveInput<TypeParam>> inputs;
+  std::vector<ProofParts<TypeParam>> want;
+  for (std::size_t i = 0; i < kWaiting; ++i) others.push_back(bits_and_scalars<Fr>(100 + i));
+  for (const auto& other : others) {
+    inputs.push_back({r1cs, loaded->density, other.witness, loaded->key});
+    want.push_back(parts_of(*make_cpu_backend<TypeParam>(), desk, inputs.back()));
+  }
+  EXPECT_FALSE(want[0].l == want[1].l);
+  gpu::Card& card = *the_card();
+  gpu::Arena& arena = card.arena();
+  for (const CudaMemory memory : {CudaMemory::kFrugal, CudaMemory::kRoomy}) {
+    const CudaLease lease = {.memory = memory, .is_streamed = true, .stream_chunk = 8192};
+    const std::size_t bytes = take(cuda_lease_bytes<TypeParam>(r1cs, loaded->density, lease));
+    const CircuitSize size = {r1cs.domain_log2(),
+                              r1cs.num_aux,
+                              r1cs.num_inputs,
+                              r1cs.num_full_aux,
+                              loaded->density.a_aux.count,
+                              loaded->density.b_aux.count};
+    const CudaMode mode = {
+        .is_streamed = true, .roomy = memory == CudaMemory::kRoomy, .stream_chunk = 8192};
+    ASSERT_GE(take(Plan::make(largest_shape<TypeParam>(size, mode), 7)).guests.size(), 2u);
+    for (const bool alone : {false, true}) {
+      // One of them may be given up while it waits, or dropped once it was started.
+      for (const int lost : {-1, 1, 2}) {
+        SCOPED_TRACE(::testing::Message()
+                     << "roomy " << mode.roomy << ", one at a time " << alone << ", lost " << lost);
+        std::mutex mutex;
+        std::vector<PartitionTiming> timings;
+        const auto on_timing = [&](const PartitionTiming& t) {
+          const std::lock_guard lock(mutex);
+          timings.push_back(t);
+        };
+        const auto backend = take(make_cuda_backend<TypeParam>(
+            card, *loaded->device_circuit, loaded->pinned_key->bases(),
+            {.memory = memory, .stream_chunk = 8192, .on_timing = on_timing}));
+        std::optional<gpu::Lease> filler;
+        if (alone) filler = take(arena.lease("rest", arena.largest_free_bytes() - bytes - 4096));
+        auto blocker = take(card.gate().enter("everything", arena.largest_free_bytes()));
+        std::stop_source stop;
+        std::vector<std::jthread> threads;
+        std::atomic<std::size_t> right = 0;
+        for (std::size_t i = 0; i < kWaiting; ++i) {
+          const std::size_t asked = card.gate().asked();
+          threads.emplace_back([&, i] {
+            const bool is_lost = static_cast<int>(i) == lost;
+            Tasks tasks(1, is_lost && lost == 1 ? stop.get_token() : std::stop_token());
+            Timeline timeline;
+            auto pending = start_proof(*backend, Context{tasks, desk.memory, timeline}, inputs[i]);
+            if (is_lost && lost == 1) {
+              ASSERT_FALSE(pending);
+              EXPECT_EQ(pending.error().code, ErrorCode::kCancelled);
+              return;
+            }
+            ASSERT_TRUE(pending) << pending.error().message;
+            if (is_lost) return;
+            const auto proof = pending->finish();
+            ASSERT_TRUE(proof) << proof.error().message;
+            expect_equal_parts(pending->parts(), want[i]);
+            ++right;
+          });
+          while (card.gate().asked() == asked) std::this_thread::yield();
+        }
+        if (lost == 1) {
+          stop.request_stop();
+          threads[1].join();
+        }
+        blocker.reset();
+        threads.clear();
+        const std::size_t served = lost == 1 ? 2 : 3;
+        EXPECT_EQ(right, lost == -1 ? 3u : 2u);
+        ASSERT_EQ(timings.size(), right);
+        std::ranges::sort(timings, {}, &PartitionTiming::upload_bytes);
+        for (const PartitionTiming& t : timings) {
+          EXPECT_EQ(t.pass, served) << t.line();
+          EXPECT_GT(t.witness_msm_ms, 0);
+          EXPECT_GT(t.b_g2_msm_ms, 0);
+        }
+        // A guest's own are its assignment and the bases of h.
+        EXPECT_LT(2 * timings[0].upload_bytes, timings.back().upload_bytes);
+        filler.reset();
+        EXPECT_EQ(card.gate().tenants(), 0u);
+        EXPECT_EQ(arena.free_bytes(), arena.total_bytes() - arena.lasting_bytes());
+      }
+    }
+  }
+}
+
 TYPED_TEST(BackendCuda, APartitionThatCannotFitIsAnErrorWithTheNumbers) {
   auto& desk = this->desk_;
   const auto loaded =

@@ -81,57 +81,80 @@ PartitionShape largest_shape(const CircuitSize& size, const CudaMode& mode) {
 }
 
 template <class Curve>
-Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape) {
+Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape, std::size_t most_guests) {
   CudaPlan p;
   p.shape = std::move(shape);
   const PartitionShape& s = p.shape;
-  const std::size_t n = p.domain();
   const MsmCudaOptions& options = s.sums;
   CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(s.h_terms, s.h_chunk), options));
   CUZK_TRY(p.l_plan, msm_cuda_plan<G1>(s.l.full(), options));
   CUZK_TRY(p.a_plan, msm_cuda_plan<G1>(s.a.full(), options));
   CUZK_TRY(p.b_g1_plan, msm_cuda_plan<G1>(s.b_g1.full(), options));
   CUZK_TRY(p.b_g2_plan, msm_cuda_plan<G2>(s.b_g2.full(), options));
-  gpu::MemoryPlan& m = p.memory;
-  const std::size_t words = (s.aux + 63) / 64;
+  p.lay_out(0);
+  const std::size_t alone = p.memory.total_bytes();
+  for (std::size_t count = most_guests; count > 0; --count) {
+    p.lay_out(count);
+    if (p.memory.total_bytes() <= alone) return p;
+  }
+  p.lay_out(0);
+  return p;
+}
+
+template <class Curve>
+typename CudaPlan<Curve>::Place CudaPlan<Curve>::add_place(unsigned wires_end, unsigned sums_end,
+                                                           unsigned results_end) {
+  const PartitionShape& s = shape;
+  const std::size_t words_of_wires = (s.aux + 63) / 64;
   constexpr std::size_t kRankBits = CompactWitness<Fr>::kRankBits;
-  const unsigned sums_end = s.sums_beside ? kHSum : kSums;
-  const unsigned wires_end = s.sums_beside ? kHSum : kRows;
-
-  p.g1_results = m.add("results in G1", sizeof(Xyzz<G1>) * p.g1_count(), kStage, kHSum);
-  p.g2_results = m.add("results in G2", sizeof(Xyzz<G2>) * p.g2_count(), kStage, kHSum);
-  p.words = m.add("failing row and counters", 4 * 64, kStage, kHSum);
-  for (Id& half : p.halves) half = m.add("streamed bases", s.chunk_bytes, kStage, kHSum);
-
-  p.inputs = m.add("inputs", sizeof(Fr) * s.inputs, kStage, kRows);
-  p.full_values = m.add("full scalars", sizeof(Fr) * s.full, kStage, wires_end);
-  p.ones = m.add("ones", 8 * words, kStage, wires_end);
-  p.full = m.add("full", 8 * words, kStage, wires_end);
-  p.full_ranks = m.add("ranks", 4 * ((s.aux + kRankBits - 1) / kRankBits), kStage, wires_end);
-
   const std::size_t tails = std::max({s.l.full(), s.a.full(), s.b_g1.full()});
   const std::size_t base_bytes =
       std::max(sizeof(Affine<G1>) * tails, sizeof(Affine<G2>) * s.b_g2.full());
-  const std::size_t tail = std::max({p.l_plan.scratch_bytes, p.a_plan.scratch_bytes,
-                                     p.b_g1_plan.scratch_bytes, p.b_g2_plan.scratch_bytes});
-  const std::size_t list = longest_list(s);
-  const std::size_t sum =
-      std::max(selected_sum_scratch_bytes<G1>(list), selected_sum_scratch_bytes<G2>(list));
-  p.full_scalars = m.add("canonical full scalars", sizeof(Scalar) * s.full, kSums, sums_end);
-  p.list = m.add("list of bases", 4 * list, kSums, sums_end);
-  p.value_list = m.add("list of scalars", 4 * std::min(list, s.full), kSums, sums_end);
-  p.bases = m.add("gathered bases", base_bytes, kSums, sums_end);
-  p.scalars = m.add("gathered scalars", sizeof(Scalar) * tails, kSums, sums_end);
-  p.tail_scratch = m.add("scratch of the tail sums", tail, kSums, sums_end);
-  p.sum_scratch = m.add("scratch of the bitmap sums", sum, kSums, sums_end);
+  gpu::MemoryPlan& m = memory;
+  Place out;
+  out.g1_results = m.add("results in G1", sizeof(Xyzz<G1>) * g1_count(), kStage, results_end);
+  out.g2_results = m.add("results in G2", sizeof(Xyzz<G2>) * g2_count(), kStage, results_end);
+  out.full_values = m.add("full scalars", sizeof(Fr) * s.full, kStage, wires_end);
+  out.ones = m.add("ones", 8 * words_of_wires, kStage, wires_end);
+  out.full = m.add("full", 8 * words_of_wires, kStage, wires_end);
+  out.full_ranks = m.add("ranks", 4 * ((s.aux + kRankBits - 1) / kRankBits), kStage, wires_end);
+  out.full_scalars = m.add("canonical full scalars", sizeof(Scalar) * s.full, kSums, sums_end);
+  out.bases = m.add("gathered bases", base_bytes, kSums, sums_end);
+  out.scalars = m.add("gathered scalars", sizeof(Scalar) * tails, kSums, sums_end);
+  return out;
+}
 
-  p.b = m.add("b", sizeof(Fr) * n, kRows, s.keep_products ? kRows : kHSum);
-  p.a = m.add("a, then the product", sizeof(Fr) * n, kRows, kRows);
-  p.products = m.add("C z", s.keep_products ? sizeof(Fr) * n : 0, kRows, kHSum);
-  p.h = s.keep_products ? p.products : p.b;
-  p.h_scratch = m.add("scratch of the H sum", p.h_plan.scratch_bytes, kHSum, kHSum);
+template <class Curve>
+void CudaPlan<Curve>::lay_out(std::size_t guest_count) {
+  const PartitionShape& s = shape;
+  const std::size_t n = domain();
+  const unsigned sums_end = s.sums_beside ? kHSum : kSums;
+  const unsigned wires_end = s.sums_beside ? kHSum : kRows;
+  memory = {};
+  guests.clear();
+  gpu::MemoryPlan& m = memory;
+  words = m.add("failing row and counters", 4 * 64, kStage, kHSum);
+  for (Id& half : halves) half = m.add("streamed bases", s.chunk_bytes, kStage, kHSum);
+  inputs = m.add("inputs", sizeof(Fr) * s.inputs, kStage, kRows);
+  own = add_place(wires_end, sums_end, kHSum);
+  for (std::size_t i = 0; i < guest_count; ++i) guests.push_back(add_place(kSums, kSums, kSums));
+
+  const std::size_t tail = std::max({l_plan.scratch_bytes, a_plan.scratch_bytes,
+                                     b_g1_plan.scratch_bytes, b_g2_plan.scratch_bytes});
+  const std::size_t longest = longest_list(s);
+  const std::size_t sum =
+      std::max(selected_sum_scratch_bytes<G1>(longest), selected_sum_scratch_bytes<G2>(longest));
+  list = m.add("list of bases", 4 * longest, kSums, sums_end);
+  value_list = m.add("list of scalars", 4 * std::min(longest, s.full), kSums, sums_end);
+  tail_scratch = m.add("scratch of the tail sums", tail, kSums, sums_end);
+  sum_scratch = m.add("scratch of the bitmap sums", sum, kSums, sums_end);
+
+  b = m.add("b", sizeof(Fr) * n, kRows, s.keep_products ? kRows : kHSum);
+  a = m.add("a, then the product", sizeof(Fr) * n, kRows, kRows);
+  products = m.add("C z", s.keep_products ? sizeof(Fr) * n : 0, kRows, kHSum);
+  h = s.keep_products ? products : b;
+  h_scratch = m.add("scratch of the H sum", h_plan.scratch_bytes, kHSum, kHSum);
   m.place();
-  return p;
 }
 
 template <class Curve>
@@ -148,14 +171,25 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make_within(PartitionShape shape,
                 shape.aux, shape.full, shape.l.chunks.size(), most.aux, most.full,
                 most.l.chunks.size());
   }
-  CUZK_TRY(CudaPlan own, make(shape));
-  if (own.memory.total_bytes() <= largest.memory.total_bytes() &&
-      own.result_bytes() <= largest.result_bytes()) {
-    return own;
+  CUZK_TRY(CudaPlan alone, make(shape));
+  const bool is_streamed = shape.chunk_bytes > 0;
+  if (!is_streamed && alone.memory.total_bytes() <= largest.memory.total_bytes() &&
+      alone.result_bytes() <= largest.result_bytes()) {
+    return alone;
   }
-  own = largest;
-  own.shape = std::move(shape);
-  return own;
+  CudaPlan out = largest;
+  out.shape = std::move(shape);
+  // Windows for the terms that there are, where their scratch and results find room.
+  const std::size_t tail = std::max({alone.l_plan.scratch_bytes, alone.a_plan.scratch_bytes,
+                                     alone.b_g1_plan.scratch_bytes, alone.b_g2_plan.scratch_bytes});
+  if (tail <= largest.memory.bytes(largest.tail_scratch) &&
+      alone.g1_count() <= largest.g1_count() && alone.g2_count() <= largest.g2_count()) {
+    out.l_plan = alone.l_plan;
+    out.a_plan = alone.a_plan;
+    out.b_g1_plan = alone.b_g1_plan;
+    out.b_g2_plan = alone.b_g2_plan;
+  }
+  return out;
 }
 
 template <class Curve>

@@ -11,6 +11,10 @@
 // frugal plan runs the sums first, gives their memory to the vectors, keeps two of them, and
 // computes C z, in the place of b, when it is needed.
 //
+// Streamed: bases that go up once may serve other partitions too, guests, for whose assignments and
+// sums there is room while the vectors are not there yet. All partitions of a streamed circuit lie
+// alike, so that each can be a guest of any other.
+//
 // Bound:   a sum of fewer terms may want more scratch (other windows, other additions). So a
 //          partition's plan is made within the largest of its circuit (make_within): what is
 //          promised for a circuit holds for every witness.
@@ -34,6 +38,7 @@ struct CudaMode {
   bool is_coset = false;         // a key of the other world of h (coset_key.h)
   std::size_t pairs_per_batch = std::size_t{1} << 26;  // of a sum (MsmCudaOptions)
   MsmAdditions additions = MsmAdditions::kAuto;
+  friend bool operator==(const CudaMode&, const CudaMode&) = default;
 };
 
 // What the plans of all partitions of a circuit and key have in common.
@@ -100,10 +105,12 @@ class CudaPlan {
   using G2 = typename Curve::G2;
   using Id = gpu::MemoryPlan::Id;
 
-  // The current device is asked what its sorts need.
-  static Result<CudaPlan> make(PartitionShape shape);
+  // The current device is asked what its sorts need. With as many guests, up to `most_guests`, as
+  // change nothing of what the plan takes.
+  static Result<CudaPlan> make(PartitionShape shape, std::size_t most_guests = 0);
   // A plan for `shape` that takes no more than `largest`, which was made for the largest shape of
-  // the same circuit and mode: that one itself, when the shape's own would take more.
+  // the same circuit and mode: that one itself, when the shape's own would take more, or when the
+  // key is streamed.
   // Errors: kInternal for a shape that exceeds the largest.
   static Result<CudaPlan> make_within(PartitionShape shape, const CudaPlan& largest);
 
@@ -118,15 +125,21 @@ class CudaPlan {
   PartitionShape shape;
   gpu::MemoryPlan memory;
   MsmCudaPlan h_plan, l_plan, a_plan, b_g1_plan, b_g2_plan;
-  // The assignment.
-  Id inputs{}, full_values{}, ones{}, full{}, full_ranks{};
-  // The sums.
-  Id full_scalars{}, list{}, value_list{}, bases{}, scalars{}, tail_scratch{}, sum_scratch{};
+  // An assignment, what is gathered for its sums, and their results.
+  struct Place {
+    Id full_values{}, ones{}, full{}, full_ranks{};
+    Id full_scalars{}, bases{}, scalars{};
+    Id g1_results{}, g2_results{};
+  };
+  Place own;
+  std::vector<Place> guests;
+  Id inputs{};
+  // Of the sums of own and guests alike.
+  Id list{}, value_list{}, tail_scratch{}, sum_scratch{};
   // The rows. `h` is b or the buffer of the products.
   Id a{}, b{}, products{}, h{}, h_scratch{};
   Id halves[2] = {};
-  // Results, fetched at the end.
-  Id g1_results{}, g2_results{}, words{};
+  Id words{};  // fetched at the end, with the results
 
   std::size_t domain() const { return std::size_t{1} << shape.domain_log2; }
   std::size_t h_chunks() const {
@@ -141,7 +154,13 @@ class CudaPlan {
   std::size_t a_ones_at() const { return l_ones_at() + shape.l.chunks.size(); }
   std::size_t b_g1_ones_at() const { return a_ones_at() + shape.a.chunks.size(); }
   std::size_t g1_count() const { return b_g1_ones_at() + shape.b_g1.chunks.size(); }
-  std::size_t g2_count() const { return b_g2_plan.windows + shape.b_g2.chunks.size(); }
+  std::size_t b_g2_at() const { return 0; }
+  std::size_t b_g2_ones_at() const { return b_g2_plan.windows; }
+  std::size_t g2_count() const { return b_g2_ones_at() + shape.b_g2.chunks.size(); }
+
+ private:
+  Place add_place(unsigned wires_end, unsigned sums_end, unsigned results_end);
+  void lay_out(std::size_t guest_count);
 };
 
 }  // namespace cuzk::groth16

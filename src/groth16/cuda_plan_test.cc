@@ -112,31 +112,37 @@ class CudaPlanTest : public ::testing::Test {
   SeededRandom random_{11};
 };
 
-// Every buffer that the backend asks for lies in the lease and is as large as it asks.
-void expect_room(const Plan& p) {
+// Every buffer that the backend asks for lies in the lease of `host` and is as large as `p` asks,
+// whose assignment is at `place`.
+void expect_room(const Plan& host, const Plan::Place& place, const Plan& p) {
   const PartitionShape& s = p.shape;
   const auto room = [&](gpu::MemoryPlan::Id id, std::size_t bytes) {
-    EXPECT_LE(bytes, p.memory.bytes(id));
-    EXPECT_LE(p.memory.offset(id) + p.memory.bytes(id), p.memory.total_bytes());
+    EXPECT_LE(bytes, host.memory.bytes(id));
+    EXPECT_LE(host.memory.offset(id) + host.memory.bytes(id), host.memory.total_bytes());
   };
-  room(p.full_values, sizeof(Plan::Fr) * s.full);
-  room(p.full_scalars, sizeof(Plan::Scalar) * s.full);
-  room(p.g1_results, sizeof(Xyzz<Plan::G1>) * p.g1_count());
-  room(p.g2_results, sizeof(Xyzz<Plan::G2>) * p.g2_count());
+  room(place.full_values, sizeof(Plan::Fr) * s.full);
+  room(place.ones, (s.aux + 63) / 64 * 8);
+  room(place.full, (s.aux + 63) / 64 * 8);
+  room(place.full_ranks, 4 * ((s.aux + 511) / 512));
+  room(place.full_scalars, sizeof(Plan::Scalar) * s.full);
+  room(place.g1_results, sizeof(Xyzz<Plan::G1>) * p.g1_count());
+  room(place.g2_results, sizeof(Xyzz<Plan::G2>) * p.g2_count());
   for (const QueryPlan* q : {&s.l, &s.a, &s.b_g1, &s.b_g2}) {
-    room(p.scalars, sizeof(Plan::Scalar) * (q == &s.b_g2 ? 0 : q->full()));
+    // Those in G2 have the scalars of those in G1.
+    if (q != &s.b_g2) room(place.scalars, sizeof(Plan::Scalar) * q->full());
     for (const WireChunk& c : q->chunks) {
-      room(p.list, 4 * std::max(c.ones, c.full));
-      room(p.value_list, 4 * c.full);
+      room(host.list, 4 * std::max(c.ones, c.full));
+      room(host.value_list, 4 * c.full);
     }
+    if (q != &s.b_g2) room(place.bases, sizeof(Affine<Plan::G1>) * q->full());
   }
-  room(p.bases, sizeof(Affine<Plan::G2>) * s.b_g2.full());
+  room(place.bases, sizeof(Affine<Plan::G2>) * s.b_g2.full());
   for (const MsmCudaPlan* m : {&p.l_plan, &p.a_plan, &p.b_g1_plan, &p.b_g2_plan}) {
-    room(p.tail_scratch, m->scratch_bytes);
+    room(host.tail_scratch, m->scratch_bytes);
   }
   EXPECT_GE(p.l_plan.count, s.l.full());
   EXPECT_GE(p.b_g2_plan.count, s.b_g2.full());
-  room(p.h_scratch, p.h_plan.scratch_bytes);
+  room(host.h_scratch, p.h_plan.scratch_bytes);
 }
 
 TEST_F(CudaPlanTest, WhatIsPromisedForACircuitHoldsForEveryWitness) {
@@ -152,7 +158,7 @@ TEST_F(CudaPlanTest, WhatIsPromisedForACircuitHoldsForEveryWitness) {
     EXPECT_LE(plan.memory.total_bytes(), largest.memory.total_bytes());
     EXPECT_LE(plan.result_bytes(), largest.result_bytes());
     EXPECT_EQ(plan.shape.l.full(), shape.l.full());
-    expect_room(plan);
+    expect_room(plan, plan.own, plan);
     const Plan alone = take(Plan::make(shape));
     (alone.memory.total_bytes() > largest.memory.total_bytes() ? exceeded : own)++;
     if (HasFailure()) return;
@@ -160,6 +166,40 @@ TEST_F(CudaPlanTest, WhatIsPromisedForACircuitHoldsForEveryWitness) {
   // Both happen: a smaller witness that wants more, and one that wants less.
   EXPECT_GT(exceeded, 100);
   EXPECT_GT(own, 1000);
+}
+
+// Guests take what is free meanwhile, and any partition has room in any other one of its circuit.
+TEST_F(CudaPlanTest, PartitionsOfAStreamedKeyHaveRoomForEachOther) {
+  std::size_t with_guests = 0, without = 0, own_windows = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const CircuitSize c = circuit();
+    CudaMode m = mode();
+    m.is_streamed = true;
+    m.stream_chunk = 1024 * (1 + below(40));
+    const PartitionShape most = largest_shape<Curve>(c, m);
+    const Plan largest = take(Plan::make(most, 7));
+    EXPECT_EQ(largest.memory.total_bytes(), take(Plan::make(most)).memory.total_bytes());
+    EXPECT_LE(largest.guests.size(), 7u);
+    (largest.guests.empty() ? without : with_guests)++;
+    const Plan host = take(Plan::make_within(partition(c, m), largest));
+    const Plan guest = take(Plan::make_within(partition(c, m), largest));
+    EXPECT_EQ(host.memory.describe(), largest.memory.describe());
+    EXPECT_EQ(host.guests.size(), largest.guests.size());
+    own_windows += guest.l_plan.count < largest.l_plan.count;
+    expect_room(host, host.own, host);
+    for (const Plan::Place& place : host.guests) expect_room(host, place, guest);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(with_guests, 100u);
+  EXPECT_GT(without, 10u);
+  EXPECT_GT(own_windows, 100u);
+}
+
+// Every other partition of a sector fits beside the first, in a shape like that of 32 GiB.
+TEST_F(CudaPlanTest, TheLargestSectorsPartitionsAreSummedEightAtOnce) {
+  const CircuitSize c = {27, 128000000, 60, 2700000, 113000000, 41000000};
+  const CudaMode m = {.is_streamed = true, .stream_chunk = std::size_t{1} << 23};
+  EXPECT_EQ(take(Plan::make(largest_shape<Curve>(c, m), 7)).guests.size(), 7u);
 }
 
 TEST_F(CudaPlanTest, APartitionBeyondItsCircuitIsRefused) {

@@ -3,6 +3,7 @@
 #include "curve/bls12_381.h"
 #include "curve/bn254.h"
 #include "gpu/memory_plan.h"
+#include "groth16/stream_board.h"
 
 namespace cuzk::groth16 {
 
@@ -237,6 +238,7 @@ Status PinnedKey<Curve>::pin_queries(const ProvingKey<Curve>& key, std::size_t a
                 b.counts.a, b.counts.b_g1, a_inputs, b_inputs);
   }
   b.is_streamed = true;
+  b.board = std::make_shared<StreamBoard>();
   const auto add = [&](auto& query, const auto& buffer, std::size_t inputs) -> Status {
     CUZK_TRY(auto pinned, gpu::Pinned::pin(buffer.data(), buffer.span().size_bytes()));
     pinned_.push_back(std::move(pinned));

@@ -20,6 +20,8 @@
 
 namespace cuzk::groth16 {
 
+class StreamBoard;
+
 // Where a partition's bases are: in the memory of a card, or in pinned memory of the host, from
 // where they are streamed.
 template <class G>
@@ -42,6 +44,7 @@ struct KeyBases {
   QueryBases<G2> b_g2_aux;
   std::span<const Affine<G1>> a_inputs, b_g1_inputs;  // on the host
   std::span<const Affine<G2>> b_g2_inputs;
+  std::shared_ptr<StreamBoard> board;  // of a streamed key: its partitions that wait
 };
 
 template <class Curve>

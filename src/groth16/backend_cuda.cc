@@ -331,11 +331,12 @@ class CudaProof final : public PendingParts<Curve> {
     }
     members_.erase(members_.begin() + 1, members_.end());
     guests = {};
+    // Behind what the guests take with them, too.
+    CUZK_TRY_VOID(mark(kRowsBegin));
     if (!beside) {
-      tenancy_->shrink_after(slot_->marks[kG2Done],
+      tenancy_->shrink_after(slot_->marks[kRowsBegin],
                              plan_->memory.bytes_from(CudaPlan<Curve>::kRows));
     }
-    CUZK_TRY_VOID(mark(kRowsBegin));
     CUZK_TRY_VOID(quotient());
     if (!beside) {
       tenancy_->shrink_after(slot_->marks[kQuotientDone],

@@ -74,8 +74,11 @@ TEST(Log, AFloodIsCutAndCounted) {
   EXPECT_GE(written, static_cast<std::size_t>(Log::kBurst));
   EXPECT_LT(written, static_cast<std::size_t>(3 * Log::kBurst));
   log.error("errors always pass");
-  EXPECT_EQ(json::parse(out.lines.back())["suppressed"].get<std::size_t>(),
-            5 * Log::kBurst - written);
+  // Told by whatever is written next: on a slow machine lines are let through again meanwhile.
+  std::size_t suppressed = 0;
+  for (const std::string& line : out.lines) suppressed += json::parse(line).value("suppressed", 0u);
+  EXPECT_EQ(suppressed, 5 * Log::kBurst - written);
+  EXPECT_EQ(json::parse(out.lines.back())["level"], "error");
 }
 
 TEST(Notify, ArrivesAtTheNamedSocket) {

@@ -184,12 +184,27 @@ TEST(MemoryPlan, WhatEndsEarlyLeavesItsBytesToWhatComesLater) {
   const auto early = plan.add("early", 4096, 0, 1);
   const auto late = plan.add("late", 2048, 2, 3);
   plan.place();
-  EXPECT_EQ(plan.offset(lasting), 2048u);
-  EXPECT_EQ(plan.offset(late), 0u);
-  EXPECT_EQ(plan.offset(early), 3072u);
-  EXPECT_EQ(plan.total_bytes(), 3072u + 4096);
+  EXPECT_EQ(plan.offset(lasting), 0u);
+  EXPECT_EQ(plan.offset(late), 1024u);
+  EXPECT_EQ(plan.offset(early), 1024u);
+  EXPECT_EQ(plan.total_bytes(), 1024u + 4096);
   EXPECT_EQ(plan.bytes_from(2), 3072u);
   EXPECT_EQ(plan.bytes_from(4), 0u);
+}
+
+// Two vectors, of which the first gives way to a scratch half its size: that once lay below the
+// streaming buffers, and left a gap that the vector could not use.
+TEST(MemoryPlan, WhatComesLateLeavesNoGapBelowWhatIsThereBefore) {
+  constexpr std::size_t kVector = std::size_t{4} << 30, kScratch = kVector / 2, kHalf = kVector / 4;
+  MemoryPlan plan;
+  for (int half = 0; half < 2; ++half) plan.add("streamed", kHalf, 0, 3);
+  plan.add("sums", kVector, 1, 1);
+  plan.add("kept", kVector, 2, 3);
+  plan.add("given up", kVector, 2, 2);
+  plan.add("scratch", kScratch, 3, 3);
+  plan.place();
+  EXPECT_EQ(plan.total_bytes(), 2 * kHalf + 2 * kVector);
+  EXPECT_EQ(plan.bytes_from(3), 2 * kHalf + kVector + kScratch);
 }
 
 TEST(Gate, LeasesAreGrantedInTheOrderInWhichTheyWereAskedFor) {

@@ -23,6 +23,7 @@ void MemoryPlan::place() {
   std::stable_sort(order.begin(), order.end(), [&](Id x, Id y) {
     const Buffer &a = buffers_[x], &b = buffers_[y];
     if (a.last_phase != b.last_phase) return a.last_phase > b.last_phase;
+    if (a.first_phase != b.first_phase) return a.first_phase < b.first_phase;
     return a.bytes > b.bytes;
   });
   std::vector<Id> placed;  // by offset

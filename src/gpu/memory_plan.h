@@ -21,8 +21,9 @@ class MemoryPlan {
 
   // `bytes` from the beginning of `first_phase` to the end of `last_phase`. Before place().
   Id add(std::string_view name, std::size_t bytes, unsigned first_phase, unsigned last_phase);
-  // Gives every buffer its offset: the longest-lived first, each as low as its neighbours in time
-  // leave room.
+  // Gives every buffer its offset: by when they end, the last first, and of these by when they
+  // begin; each as low as its neighbours in time leave room. So what comes late lies above what was
+  // there before it, where it leaves no gap that is too small for what it follows.
   void place();
 
   // After place().

@@ -1,5 +1,6 @@
 #include "engine/parameters.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -31,9 +32,22 @@ Result<const format::ParameterList*> published() {
 }
 
 // BLAKE2b-512's first 16 bytes, as parameters.json spells them.
-std::string digest_of(ByteSpan bytes) {
-  const Digest64 digest = blake2b_512(bytes);
-  return to_hex(ByteSpan(digest).first(16));
+std::string digest_text(const Digest64& digest) { return to_hex(ByteSpan(digest).first(16)); }
+std::string digest_of(ByteSpan bytes) { return digest_text(blake2b_512(bytes)); }
+
+// Of a whole file, which is not kept in memory.
+std::string digest_of(const MappedFile& file) {
+  constexpr std::size_t kPiece = std::size_t{64} << 20;
+  Digest64 digest;
+  Blake2b hash(digest.size());
+  for (ByteSpan rest = file.bytes(); !rest.empty();) {
+    const ByteSpan piece = rest.first(std::min(rest.size(), kPiece));
+    hash.update(piece);
+    file.forget(piece);
+    rest = rest.subspan(piece.size());
+  }
+  hash.finish(digest);
+  return digest_text(digest);
 }
 
 // A key under a published name must be the published key. The verifying key's digest settles it
@@ -203,7 +217,7 @@ Status ParameterStore::check_digest(const fs::path& file) {
   if (!entry)
     return fail(ErrorCode::kInvalidArgument, "{}: no published file has this name", file.string());
   CUZK_TRY(const MappedFile mapped, MappedFile::open(file));
-  const std::string found = digest_of(mapped.bytes());
+  const std::string found = digest_of(mapped);
   if (found != entry->digest) {
     return fail(ErrorCode::kMismatch, "{}: digest {} is published, {} was found", file.string(),
                 entry->digest, found);

@@ -15,6 +15,9 @@ using G2 = Bls12_381G2;
 constexpr std::size_t kWriteChunkPoints = std::size_t{1} << 16;
 // Points decoded by one task at least.
 constexpr std::size_t kDecodeGrain = 512;
+// Bytes of a file decoded before they are forgotten: a key of 47 GiB that is in memory decoded
+// would otherwise be there twice.
+constexpr std::size_t kForgetBytes = std::size_t{64} << 20;
 
 template <class G>
 Result<Affine<G>> decode_point(ByteSpan bytes, PointCheck check) {
@@ -29,8 +32,7 @@ Result<Affine<G>> decode_point(ByteSpan bytes, PointCheck check) {
 // the lowest index that is wrong, whatever the order in which tasks ran.
 template <class G>
 Status decode_points(Tasks& tasks, ByteSpan bytes, std::size_t count, PointCheck check,
-                     std::string_view what, Affine<G>* out, std::size_t first = 0,
-                     std::size_t total = 0) {
+                     std::string_view what, Affine<G>* out, std::size_t first, std::size_t total) {
   constexpr std::size_t kBytes = kUncompressedBytes<G>;
   std::mutex mutex;
   std::size_t bad_index = count;
@@ -50,8 +52,7 @@ Status decode_points(Tasks& tasks, ByteSpan bytes, std::size_t count, PointCheck
     }
   });
   if (bad_index < count) {
-    return fail(bad.code, "{}[{}] of {}: {}", what, first + bad_index, total ? total : count,
-                bad.message);
+    return fail(bad.code, "{}[{}] of {}: {}", what, first + bad_index, total, bad.message);
   }
   if (tasks.stop_requested()) return fail(ErrorCode::kCancelled, "{}: stopped while reading", what);
   return {};
@@ -135,24 +136,40 @@ Status write_section(Tasks& tasks, FileWriter& file, Buffer<std::uint8_t>& chunk
   return {};
 }
 
+// Points [first, first + count) of a section, into `out` unless it is null.
 template <class G>
-Result<Buffer<Affine<G>>> load_section(Tasks& tasks, MemoryBudget& memory, ByteSpan file,
+Status decode_section(Tasks& tasks, const MappedFile& file, const ParamsFile::Section& section,
+                      std::string_view name, std::size_t first, std::size_t count, PointCheck check,
+                      Affine<G>* out) {
+  constexpr std::size_t kBytes = kUncompressedBytes<G>;
+  const std::string what = fmt::format("{}: {}", file.path().string(), name);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t n = std::min(count - done, kForgetBytes / kBytes);
+    const std::size_t at = first + done;
+    const ByteSpan bytes = file.bytes().subspan(section.offset + at * kBytes, n * kBytes);
+    CUZK_TRY_VOID(decode_points<G>(tasks, bytes, n, check, what, out ? out + done : nullptr, at,
+                                   section.count));
+    file.forget(bytes);
+    done += n;
+  }
+  return {};
+}
+
+template <class G>
+Result<Buffer<Affine<G>>> load_section(Tasks& tasks, MemoryBudget& memory, const MappedFile& file,
                                        const ParamsFile::Section& section, PointCheck check,
-                                       const std::string& path, std::string_view name) {
+                                       std::string_view name) {
   CUZK_TRY(auto buffer,
            Buffer<Affine<G>>::allocate(memory, fmt::format("{}_query", name), section.count));
-  const ByteSpan bytes = file.subspan(section.offset, section.count * kUncompressedBytes<G>);
-  CUZK_TRY_VOID(decode_points<G>(tasks, bytes, section.count, check,
-                                 fmt::format("{}: {}", path, name), buffer.data()));
+  CUZK_TRY_VOID(
+      decode_section<G>(tasks, file, section, name, 0, section.count, check, buffer.data()));
   return buffer;
 }
 
 template <class G>
-Status check_section(Tasks& tasks, ByteSpan file, const ParamsFile::Section& section,
-                     PointCheck check, const std::string& path, std::string_view name) {
-  return decode_points<G>(tasks,
-                          file.subspan(section.offset, section.count * kUncompressedBytes<G>),
-                          section.count, check, fmt::format("{}: {}", path, name), nullptr);
+Status check_section(Tasks& tasks, const MappedFile& file, const ParamsFile::Section& section,
+                     PointCheck check, std::string_view name) {
+  return decode_section<G>(tasks, file, section, name, 0, section.count, check, nullptr);
 }
 
 }  // namespace
@@ -228,32 +245,24 @@ std::size_t ParamsFile::loaded_bytes() const {
 
 Result<ProvingKey<Bls12_381>> ParamsFile::load(Tasks& tasks, MemoryBudget& memory,
                                                PointCheck check) const {
-  const ByteSpan bytes = file_.bytes();
-  const std::string name = path().string();
   ProvingKey<Bls12_381> key;
   CUZK_TRY(key.vk, verifying_key(check));
-  CUZK_TRY(key.h_query, load_section<G1>(tasks, memory, bytes, layout_.h, check, name, "h"));
-  CUZK_TRY(key.l_query, load_section<G1>(tasks, memory, bytes, layout_.l, check, name, "l"));
-  CUZK_TRY(key.a_query, load_section<G1>(tasks, memory, bytes, layout_.a, check, name, "a"));
-  CUZK_TRY(key.b_g1_query,
-           load_section<G1>(tasks, memory, bytes, layout_.b_g1, check, name, "b_g1"));
-  CUZK_TRY(key.b_g2_query,
-           load_section<G2>(tasks, memory, bytes, layout_.b_g2, check, name, "b_g2"));
+  CUZK_TRY(key.h_query, load_section<G1>(tasks, memory, file_, layout_.h, check, "h"));
+  CUZK_TRY(key.l_query, load_section<G1>(tasks, memory, file_, layout_.l, check, "l"));
+  CUZK_TRY(key.a_query, load_section<G1>(tasks, memory, file_, layout_.a, check, "a"));
+  CUZK_TRY(key.b_g1_query, load_section<G1>(tasks, memory, file_, layout_.b_g1, check, "b_g1"));
+  CUZK_TRY(key.b_g2_query, load_section<G2>(tasks, memory, file_, layout_.b_g2, check, "b_g2"));
   return key;
 }
 
 template <class G>
 Status ParamsFile::decode(Tasks& tasks, const Section& section, std::string_view name,
                           std::size_t first, std::span<Affine<G>> out, PointCheck check) const {
-  constexpr std::size_t kBytes = kUncompressedBytes<G>;
   if (first > section.count || out.size() > section.count - first) {
     return fail(ErrorCode::kInvalidArgument, "{}: points {} to {} of {}, which has {}",
                 path().string(), first, first + out.size(), name, section.count);
   }
-  return decode_points<G>(
-      tasks, file_.bytes().subspan(section.offset + first * kBytes, out.size() * kBytes),
-      out.size(), check, fmt::format("{}: {}", path().string(), name), out.data(), first,
-      section.count);
+  return decode_section<G>(tasks, file_, section, name, first, out.size(), check, out.data());
 }
 template Status ParamsFile::decode(Tasks&, const Section&, std::string_view, std::size_t,
                                    std::span<Affine<G1>>, PointCheck) const;
@@ -261,14 +270,12 @@ template Status ParamsFile::decode(Tasks&, const Section&, std::string_view, std
                                    std::span<Affine<G2>>, PointCheck) const;
 
 Status ParamsFile::check_points(Tasks& tasks, PointCheck check) const {
-  const ByteSpan bytes = file_.bytes();
-  const std::string name = path().string();
   CUZK_TRY_VOID(verifying_key(check));
-  CUZK_TRY_VOID(check_section<G1>(tasks, bytes, layout_.h, check, name, "h"));
-  CUZK_TRY_VOID(check_section<G1>(tasks, bytes, layout_.l, check, name, "l"));
-  CUZK_TRY_VOID(check_section<G1>(tasks, bytes, layout_.a, check, name, "a"));
-  CUZK_TRY_VOID(check_section<G1>(tasks, bytes, layout_.b_g1, check, name, "b_g1"));
-  return check_section<G2>(tasks, bytes, layout_.b_g2, check, name, "b_g2");
+  CUZK_TRY_VOID(check_section<G1>(tasks, file_, layout_.h, check, "h"));
+  CUZK_TRY_VOID(check_section<G1>(tasks, file_, layout_.l, check, "l"));
+  CUZK_TRY_VOID(check_section<G1>(tasks, file_, layout_.a, check, "a"));
+  CUZK_TRY_VOID(check_section<G1>(tasks, file_, layout_.b_g1, check, "b_g1"));
+  return check_section<G2>(tasks, file_, layout_.b_g2, check, "b_g2");
 }
 
 Status write_params(Tasks& tasks, MemoryBudget& memory, const std::filesystem::path& path,

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "base/hash.h"
 #include "filecoin/porep_circuit.h"
@@ -33,6 +35,21 @@ Digest32 sha256_of_file(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
   EXPECT_TRUE(file) << file.error().message;
   return sha256(file->bytes());
+}
+
+// Of the mappings of a file in this process.
+std::size_t resident_bytes_of(const std::filesystem::path& file) {
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t kib = 0, sum = 0;
+  bool is_it = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (std::isxdigit(static_cast<unsigned char>(line[0])) && line.find('-') < line.find(' ')) {
+      is_it = line.ends_with(file.string());
+    } else if (is_it && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1) {
+      sum += kib << 10;
+    }
+  }
+  return sum;
 }
 
 class GoldenPorep : public ::testing::Test {
@@ -99,6 +116,11 @@ TEST_F(GoldenPorep, SetupWritesTheReferencesFileAndReadsItBack) {
   ASSERT_TRUE(mapped) << mapped.error().message;
   EXPECT_EQ(mapped->counts(), groth16::expected_key_counts(*r1cs_, *density_));
   const auto loaded = mapped->load(context_->tasks, context_->memory, PointCheck::kOnCurve);
+  // What is in memory decoded does not stay there as it is in the file, too.
+  EXPECT_GT(mapped->file_bytes(), std::size_t{1} << 30);
+  const std::size_t resident = resident_bytes_of(file);
+  EXPECT_GT(resident, 0u);  // pages at the edges, of which only a part was read
+  EXPECT_LT(resident, std::size_t{1} << 20);
   std::filesystem::remove_all(directory);
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_TRUE(equal(loaded->h_query, key_->h_query));

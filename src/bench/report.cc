@@ -230,7 +230,9 @@ json run_json(const RunResult& result, const Verdict& verdict) {
 std::vector<std::string> summary_lines(const RunResult& result, const Verdict& verdict) {
   std::vector<std::string> out;
   const std::size_t completed = result.count(Ending::kCompleted);
-  out.push_back(fmt::format("total time:    {:.1f}s", result.wall_seconds));
+  // To the millisecond where a tenth says nothing.
+  const auto seconds = [](double s) { return fmt::format("{:.{}f}s", s, s < 10 ? 3 : 1); };
+  out.push_back(fmt::format("total time:    {}", seconds(result.wall_seconds)));
   out.push_back(fmt::format("completed:     {}", completed));
   out.push_back(fmt::format("failed:        {}",
                             result.count(Ending::kFailed) + result.count(Ending::kRefused)));
@@ -239,15 +241,15 @@ std::vector<std::string> summary_lines(const RunResult& result, const Verdict& v
   }
   const Latencies l = latencies_of(result);
   if (completed > 0) {
-    const auto line = [](const char* name, const Summary& s) {
-      return fmt::format("{}avg={:.1f}s min={:.1f}s max={:.1f}s", name, s.mean * 1e-3, s.min * 1e-3,
-                         s.max * 1e-3);
+    const auto line = [&](const char* name, const Summary& s) {
+      return fmt::format("{}avg={} min={} max={}", name, seconds(s.mean * 1e-3),
+                         seconds(s.min * 1e-3), seconds(s.max * 1e-3));
     };
     out.push_back(line("wall time:     ", l.wall_ms));
     out.push_back(line("prove time:    ", l.prove_ms));
-    out.push_back(fmt::format("throughput:    {:.3f} proofs/min ({:.1f}s/proof)",
+    out.push_back(fmt::format("throughput:    {:.3f} proofs/min ({}/proof)",
                               60.0 * static_cast<double>(completed) / result.wall_seconds,
-                              result.wall_seconds / static_cast<double>(completed)));
+                              seconds(result.wall_seconds / static_cast<double>(completed))));
     out.push_back(ms_line("latency:", l.wall_ms));
     out.push_back(ms_line("in queue:", l.queue_ms));
     out.push_back(ms_line("at work:", l.service_ms));

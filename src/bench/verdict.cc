@@ -18,7 +18,7 @@ struct CauseText {
 };
 constexpr std::array<CauseText, kCauses> kTexts = {{
     {"device_compute", "device compute",
-     "The devices work all the time; more or faster devices prove more."},
+     "The rest waits for the devices; more or faster devices prove more."},
     {"upload", "upload",
      "Keep the key on the device (a larger vram_budget), or more workers, so that one uploads "
      "under another's kernels."},

@@ -39,12 +39,13 @@ Digest32 sha256_of_file(const std::filesystem::path& path) {
 
 // Of the mappings of a file in this process.
 std::size_t resident_bytes_of(const std::filesystem::path& file) {
+  const std::string name = std::filesystem::canonical(file).string();
   std::ifstream maps("/proc/self/smaps");
   std::size_t kib = 0, sum = 0;
   bool is_it = false;
   for (std::string line; std::getline(maps, line);) {
     if (std::isxdigit(static_cast<unsigned char>(line[0])) && line.find('-') < line.find(' ')) {
-      is_it = line.ends_with(file.string());
+      is_it = line.ends_with(name);
     } else if (is_it && std::sscanf(line.c_str(), "Rss: %zu kB", &kib) == 1) {
       sum += kib << 10;
     }

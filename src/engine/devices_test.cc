@@ -117,6 +117,7 @@ TEST(CardPlan, AKeyStaysOnTheCardIfItFitsBesideAPartition) {
   const auto roomy = choose_card_plan(needs, 10000, "c");
   ASSERT_TRUE(roomy);
   EXPECT_FALSE(roomy->is_streamed);
+  EXPECT_EQ(roomy->awaited_bytes(), 1000u);
   EXPECT_EQ(roomy->lasting_bytes, 4100u);
   EXPECT_EQ(roomy->way.lease_bytes, 1000u);
   EXPECT_EQ(roomy->roomy_lease_bytes, 1600u);
@@ -134,6 +135,7 @@ TEST(CardPlan, ElseItIsStreamedInTheQuickestWayThatFits) {
   const auto large = choose_card_plan(needs, 4899, "c");
   ASSERT_TRUE(large);
   EXPECT_TRUE(large->is_streamed);
+  EXPECT_EQ(large->awaited_bytes(), 0u);  // they wait at the card, where they share what goes up
   EXPECT_EQ(large->way.stream_chunk, 8192u);
   EXPECT_EQ(large->way.pairs_per_batch, 1024u);
   EXPECT_EQ(large->lasting_bytes, 100u);

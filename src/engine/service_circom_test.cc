@@ -88,7 +88,10 @@ void expect_holds(const Answer& answer, const std::string& vk, bool insecure = f
 class ServiceCircom : public ServiceFixture {
  protected:
   ServiceOptions options() { return options_in(folder.path(), &hooks); }
-  void SetUp() override { fs::create_directories(keys()); }
+  void SetUp() override {
+    fs::create_directories(keys());
+    circuits_leave = true;
+  }
   fs::path keys() const { return folder.path() / "keys"; }
   Answer prove(const std::string& id, const std::string& circuit, Bytes witness) {
     submit(circom_request(id, circuit, std::move(witness)));

@@ -5,10 +5,10 @@
 // (ntt_cpu.inl): all butterflies of a node share its twiddle, no product is spent between passes,
 // and the odd coset is the subtree below node 1. N/2 * log2(N) products in all.
 //
-// Passes:  levels are taken kPassLog at a time by a block of threads that holds 2^kTileLog elements
-//          in shared memory; a thread takes up to three levels of eight elements in registers
-//          between two exchanges. Where rows lie apart, four neighbouring columns travel together,
-//          so that every access is a full line of 128 bytes.
+// Passes:  levels are taken kPassLog or so at a time by a block of threads that holds 2^kTileLog
+//          elements in shared memory; a thread takes up to three levels of eight elements in
+//          registers between two exchanges. Where rows lie apart, four neighbouring columns travel
+//          together, so that every access is a full line of 128 bytes.
 // Table:   entry v is the twiddle of node v, the product over the bits b of v of the root of order
 //          2^(b+2). The inverse of a node's twiddle is minus that of its mirror image on its level.
 //          Entries of the upper levels are there a second time with quotients, by which a product
@@ -32,6 +32,7 @@ inline constexpr unsigned kTileLog = 11;
 inline constexpr unsigned kTile = 1u << kTileLog;
 inline constexpr unsigned kThreads = kTile / 8;
 inline constexpr unsigned kMaxLog = 28;
+inline constexpr unsigned kMostColumnsLog = 5;  // of a pass
 
 // What one pass does to the data: `levels` levels, the first of them `depth` below the root, on
 // rows that lie 2^stride_log apart.
@@ -247,7 +248,7 @@ template <class F>
 struct Share {
   static constexpr unsigned kCount = kTile / kThreads;
   static constexpr u32 kStepInShared = kThreads + kThreads / 8;
-  static_assert(kThreads % (8u << 5) == 0);  // a pass has no more than 2^5 columns
+  static_assert(kThreads % (8u << kMostColumnsLog) == 0);
   F* first;
   std::size_t step;
   u32 in_shared;
@@ -355,20 +356,25 @@ __global__ void fill_first(F* table) {
   *table = F::one();
 }
 
-// The levels of a transform of 2^k points, cut into passes of nearly equal length. The last pass,
-// on neighbouring rows, may take several nodes in a tile, the others need `columns_log` columns.
+// The levels of a transform of 2^k points, cut into as few passes as can be. Later passes are as
+// long as they may be, because nine levels are three whole rounds. The last one, on neighbouring
+// rows, takes several nodes in a tile or up to a whole tile; the others need `columns_log` columns.
 struct Schedule {
-  Pass passes[5];
+  Pass passes[3];
   unsigned count = 0;
 };
 
 inline Schedule schedule_for(unsigned log2_size, u32 root, unsigned quotients_depth) {
+  constexpr unsigned kMore = kTileLog - kPassLog;  // levels that the last pass may have beyond that
+  static_assert(3 * kPassLog + kMore >= kMaxLog);
   Schedule s;
-  // Two passes of ten levels where the vector stays in the cache, which forgives short lines.
-  s.count = log2_size == 2 * kPassLog + 2 ? 2 : (log2_size + kPassLog - 1) / kPassLog;
+  s.count = (std::max(log2_size, kTileLog) - kMore + kPassLog - 1) / kPassLog;
   unsigned depth = 0;
   for (unsigned i = 0; i < s.count; ++i) {
-    const unsigned levels = (log2_size - depth + (s.count - i) - 1) / (s.count - i);
+    const unsigned left = log2_size - depth;
+    const unsigned later = kPassLog * (s.count - i - 1);
+    const unsigned least = std::max(kTileLog - kMostColumnsLog, left - std::min(left, later));
+    const unsigned levels = later == 0 ? left : std::min(least, kPassLog);
     const unsigned stride_log = log2_size - depth - levels;
     // A tile of 2^levels rows and 2^(kTileLog - levels) columns; on neighbouring rows, nodes.
     const unsigned columns_log = stride_log == 0 ? 0 : kTileLog - levels;

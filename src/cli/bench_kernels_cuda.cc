@@ -146,18 +146,20 @@ class CudaKernels final : public KernelCard {
   template <class G>
   Result<Timed<Xyzz<G>>> sum_of(std::span<const ScalarFor<G>> scalars,
                                 std::span<const Affine<G>> bases, int repeats) const {
-    CUZK_TRY(const MsmCudaPlan plan, msm_cuda_plan<G>(scalars.size()));
+    // Large batches: what a sum with the card to itself would take.
+    CUZK_TRY(const MsmCudaPlan plan,
+             msm_cuda_plan<G>(scalars.size(), {.pairs_per_batch = std::size_t{1} << 28}));
     CUZK_TRY(auto places,
              Places::lease(*card_, scalars.size_bytes() + bases.size_bytes() + plan.scratch_bytes +
-                                       sizeof(Xyzz<G>) * plan.windows));
+                                       sizeof(Xyzz<G>) * plan.sums()));
     CUZK_TRY(const auto s, uploaded(places, scalars));
     CUZK_TRY(const auto b, uploaded(places, bases));
     CUZK_TRY(const auto scratch, places.template take<std::byte>(plan.scratch_bytes));
-    CUZK_TRY(const auto sums, places.template take<Xyzz<G>>(plan.windows));
+    CUZK_TRY(const auto sums, places.template take<Xyzz<G>>(plan.sums()));
     Timed<Xyzz<G>> out;
     CUZK_TRY(out.ms,
              timed(repeats, [&] { return msm_cuda<G>(stream(), plan, s, b, scratch, sums); }));
-    std::vector<Xyzz<G>> windows(plan.windows);
+    std::vector<Xyzz<G>> windows(plan.sums());
     CUZK_TRY_VOID(downloaded(std::span<Xyzz<G>>(windows), gpu::DeviceSpan<const Xyzz<G>>(sums)));
     out.result = msm_cuda_finish<G>(plan, windows);
     return out;

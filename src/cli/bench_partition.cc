@@ -37,6 +37,7 @@ struct PartitionOptions {
   std::string backend = "cuda";
   std::string memory = "auto";
   bool streamed = false;
+  bool multiples = false;
   std::size_t stream_chunk = 0;
   std::vector<std::size_t> caps = {0};
   std::vector<unsigned> workers = {2};
@@ -162,6 +163,9 @@ Status make_key(Bench& b, const groth16::ToxicWaste<Curve>& waste) {
     b.device_key.reset();
   }
   std::printf("setup: %s\n", b.timeline.key_values().c_str());
+  if (b.options.multiples && b.device_key) {
+    CUZK_TRY_VOID(timed("multiples of h", [&] { return b.device_key->add_multiples(*b.card); }));
+  }
   if (!b.card || (!on_host && !b.options.streamed)) return {};
   const std::size_t b_inputs = b.density.b_input.count;
   if (b.options.streamed) {
@@ -352,6 +356,8 @@ void add_bench_partition(CLI::App& app, Runner& run) {
       ->check(CLI::IsMember({"auto", "frugal", "roomy"}))
       ->capture_default_str();
   command->add_flag("--streamed", o->streamed, "Keeps the key in pinned host memory");
+  command->add_flag("--multiples", o->multiples,
+                    "Keeps multiples of h on the card, too, for a quicker sum");
   command->add_option("--stream-chunk", o->stream_chunk,
                       "Bases that are streamed at once; 0: as many as fit");
   command

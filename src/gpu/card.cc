@@ -28,14 +28,20 @@ Result<std::vector<Event>> make_events(unsigned count, bool timed) {
 }
 
 Result<std::unique_ptr<Slot>> make_slot(unsigned number, bool is_critical) {
-  CUZK_TRY(auto stream, Stream::create(is_critical));
-  CUZK_TRY(auto side, Stream::create(is_critical));
-  CUZK_TRY(auto copies, Stream::create(is_critical));
+  const StreamRank rank = is_critical ? StreamRank::kCritical : StreamRank::kNormal;
+  const StreamRank side_rank = is_critical ? StreamRank::kCriticalSide : StreamRank::kSide;
+  CUZK_TRY(auto stream, Stream::create(rank));
+  std::vector<Stream> sides;
+  for (unsigned i = 0; i < Slot::kSides; ++i) {
+    CUZK_TRY(auto side, Stream::create(side_rank));
+    sides.push_back(std::move(side));
+  }
+  CUZK_TRY(auto copies, Stream::create(rank));
   CUZK_TRY(auto results, PinnedBuffer<std::byte>::allocate(Slot::kResultBytes));
   CUZK_TRY(auto marks, make_events(Slot::kMarks, true));
   CUZK_TRY(auto filled, make_events(Slot::kHalves, false));
   CUZK_TRY(auto freed, make_events(Slot::kHalves, false));
-  return std::unique_ptr<Slot>(new Slot{number, is_critical, std::move(stream), std::move(side),
+  return std::unique_ptr<Slot>(new Slot{number, is_critical, std::move(stream), std::move(sides),
                                         std::move(copies), std::move(marks), std::move(filled),
                                         std::move(freed), std::move(results)});
 }

@@ -86,10 +86,11 @@ struct Slot {
   static constexpr unsigned kHalves = 2;
   unsigned number = 0;
   bool is_critical = false;  // kept for critical work
+  static constexpr unsigned kSides = 2;
   Stream stream;
-  Stream side;               // for what may run beside it
-  Stream copies;             // for what is streamed
-  std::vector<Event> marks;  // timed
+  std::vector<Stream> sides;  // kSides: for what may run beside it; their blocks go first
+  Stream copies;              // for what is streamed
+  std::vector<Event> marks;   // timed
   // Of the two halves of a streaming buffer: filled, and free again.
   std::vector<Event> filled;
   std::vector<Event> freed;

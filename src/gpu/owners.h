@@ -58,10 +58,9 @@ class Event {
 
 class Stream {
  public:
-  // Does not wait for, and is not waited for by, the default stream. The blocks of an urgent one
-  // go before those of others.
-  static Result<Stream> create(bool urgent = false) {
-    CUZK_TRY(StreamHandle handle, runtime::create_stream(urgent));
+  // Does not wait for, and is not waited for by, the default stream.
+  static Result<Stream> create(StreamRank rank = StreamRank::kNormal) {
+    CUZK_TRY(StreamHandle handle, runtime::create_stream(rank));
     return Stream(handle);
   }
   StreamHandle handle() const { return owned_.get(); }

@@ -34,6 +34,8 @@ std::vector<DeviceInfo> list_devices();
 std::string no_device_reason();
 Status use_device(int index);
 
+enum class StreamRank { kNormal = 0, kSide = 1, kCritical = 2, kCriticalSide = 3 };
+
 namespace runtime {
 
 // Free memory of the current device. This question stops the whole device for a moment: it is
@@ -46,7 +48,9 @@ void free_pinned(void* p);
 // Memory of the host that is there already becomes pinned, and pageable again.
 Status pin(const void* p, std::size_t bytes);
 void unpin(const void* p);
-Result<StreamHandle> create_stream(bool urgent);
+// Blocks of a stream of a higher rank go before those of a lower one, as far as the device tells
+// ranks apart.
+Result<StreamHandle> create_stream(StreamRank rank);
 void destroy_stream(StreamHandle stream);
 Result<EventHandle> create_event(bool timed);
 void destroy_event(EventHandle event);

@@ -1,5 +1,7 @@
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "gpu/launch_cuda.h"
 #include "gpu/runtime.h"
 
@@ -72,14 +74,14 @@ Status pin(const void* p, std::size_t bytes) {
 }
 void unpin(const void* p) { cudaHostUnregister(const_cast<void*>(p)); }
 
-Result<StreamHandle> create_stream(bool urgent) {
+Result<StreamHandle> create_stream(StreamRank rank) {
   int least = 0, greatest = 0;  // the greatest priority is the smallest number
   CUZK_TRY_VOID(
       check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities of streams"));
   cudaStream_t stream = nullptr;
-  CUZK_TRY_VOID(check_cuda(
-      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, urgent ? greatest : least),
-      "a stream"));
+  const int priority = std::max(greatest, least - static_cast<int>(rank));
+  CUZK_TRY_VOID(check_cuda(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
+                           "a stream"));
   return stream;
 }
 void destroy_stream(StreamHandle stream) { cudaStreamDestroy(stream); }

@@ -24,7 +24,7 @@ Result<void*> allocate_pinned(std::size_t) { return no_cuda(); }
 void free_pinned(void*) {}
 Status pin(const void*, std::size_t) { return no_cuda(); }
 void unpin(const void*) {}
-Result<StreamHandle> create_stream(bool) { return no_cuda(); }
+Result<StreamHandle> create_stream(StreamRank) { return no_cuda(); }
 void destroy_stream(StreamHandle) {}
 Result<EventHandle> create_event(bool) { return no_cuda(); }
 void destroy_event(EventHandle) {}

@@ -23,7 +23,7 @@ constexpr std::uint32_t kNoRow = 0xffffffff;
 constexpr std::size_t kMostGuests = 7;  // of a partition that streams
 constexpr std::size_t kChunks[] = {1u << 23, 1u << 22, 1u << 21, 1u << 20,
                                    1u << 19, 1u << 18, 1u << 17, 1u << 16};
-constexpr std::size_t kPairs[] = {1u << 26, 1u << 24, 1u << 22};
+constexpr std::size_t kPairs[] = {1u << 28, 1u << 26, 1u << 24, 1u << 22};
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -51,6 +51,7 @@ enum Mark : unsigned {
   kProductDone,
   kSecondRowsDone,
   kQuotientDone,
+  kHBuckets,  // what is left of the sum of h keeps few of the device's blocks busy
   kHDone,
   kComputeEnd,
   kFetched,
@@ -150,11 +151,14 @@ class CudaProof final : public PendingParts<Curve> {
     if (is_posted_) key_.board->withdraw(this);
     if ((queued_ || is_summed_) && !fetched_) {
       gpu::Event& drained = slot_->marks[kDrained];
-      for (const gpu::Stream* s : {&slot_->copies, &slot_->side, &slot_->stream}) {
-        if (!drained.record(s->handle()) || !drained.synchronize()) {
+      const auto wait_for = [&](const gpu::Stream& s) {
+        if (!drained.record(s.handle()) || !drained.synchronize()) {
           card_.fence("its work could not be waited for");
         }
-      }
+      };
+      wait_for(slot_->copies);
+      for (const gpu::Stream& side : slot_->sides) wait_for(side);
+      wait_for(slot_->stream);
     }
     if (tenancy_) tenancy_->settle();
   }
@@ -197,7 +201,8 @@ class CudaProof final : public PendingParts<Curve> {
     // after follows the others, as if it were not there.
     const bool beside = options_.urgency == gpu::Urgency::kCritical;
     CUZK_TRY_VOID(compute(beside ? nullptr : turn.before()));
-    turn.leave(beside ? nullptr : &slot_->marks[kComputeEnd]);
+    const Mark left = plan_->shape.sums_beside ? kHBuckets : kComputeEnd;
+    turn.leave(beside ? nullptr : &slot_->marks[left]);
     return {};
   }
 
@@ -216,13 +221,28 @@ class CudaProof final : public PendingParts<Curve> {
     return tenancy_->lease().template at<T>(plan_->memory.offset(id), count);
   }
   gpu::StreamHandle stream() const { return slot_->stream.handle(); }
-  // Where the sums over the assignment run.
-  gpu::Stream& sums() const { return plan_->shape.sums_beside ? slot_->side : slot_->stream; }
+  template <class G>
+  static constexpr bool kInG2 = std::is_same_v<G, G2>;
+  // Where the sums over the assignment run in the group.
+  template <class G>
+  gpu::Stream& sums() const {
+    return plan_->shape.sums_beside ? slot_->sides[kInG2<G>] : slot_->stream;
+  }
+  // What they use there, and what they gather of a member.
+  template <class G>
+  const typename CudaPlan<Curve>::Room& room() const {
+    return kInG2<G> ? plan_->in_g2 : plan_->in_g1;
+  }
+  template <class G>
+  static const typename CudaPlan<Curve>::Gathered& gathered_of(
+      const typename CudaPlan<Curve>::Place& place) {
+    return kInG2<G> ? place.in_g2 : place.in_g1;
+  }
   Status mark(Mark m) { return slot_->marks[m].record(stream()); }
   // On the records of all members.
-  Status mark_sums(Mark mark) {
+  Status mark_sums(Mark mark, const gpu::Stream& where) {
     for (const Member& m : members_) {
-      CUZK_TRY_VOID(m.proof->slot_->marks[mark].record(sums().handle()));
+      CUZK_TRY_VOID(m.proof->slot_->marks[mark].record(where.handle()));
     }
     return {};
   }
@@ -324,7 +344,6 @@ class CudaProof final : public PendingParts<Curve> {
     }
     CUZK_TRY_VOID(mark(kComputeBegin));
     const bool beside = plan_->shape.sums_beside;
-    if (beside) CUZK_TRY_VOID(slot_->side.wait(slot_->marks[kComputeBegin]));
     if (!is_summed_) {
       CUZK_TRY_VOID(sum_witness());
       CUZK_TRY_VOID(hand_over());
@@ -343,7 +362,11 @@ class CudaProof final : public PendingParts<Curve> {
                              plan_->memory.bytes_from(CudaPlan<Curve>::kHSum));
     }
     CUZK_TRY_VOID(sum_h());
-    if (beside) CUZK_TRY_VOID(slot_->stream.wait(slot_->marks[kG2Done]));
+    if (beside) {
+      for (const Mark m : {kG1Done, kG2Done, kHDone}) {
+        CUZK_TRY_VOID(slot_->stream.wait(slot_->marks[m]));
+      }
+    }
     CUZK_TRY_VOID(mark(kComputeEnd));
     CUZK_TRY_VOID(fetch());
     tenancy_->shrink_after(slot_->marks[kFetched], 0);
@@ -391,11 +414,16 @@ class CudaProof final : public PendingParts<Curve> {
     using Plan = CudaPlan<Curve>;
     using Shape = PartitionShape;
     timing_.pass = members_.size();
-    CUZK_TRY_VOID(mark_sums(kSumsBegin));
     for (const Member& m : members_) {
       CUZK_TRY(const auto canonical,
                buffer<Scalar>(m.place->full_scalars, m.proof->plan_->shape.full));
-      CUZK_TRY_VOID(to_scalars<Fr>(sums().handle(), m.assignment.full_values, canonical));
+      CUZK_TRY_VOID(to_scalars<Fr>(stream(), m.assignment.full_values, canonical));
+    }
+    CUZK_TRY_VOID(mark_sums(kSumsBegin, slot_->stream));
+    if (plan_->shape.sums_beside) {
+      for (gpu::Stream& side : slot_->sides) {
+        CUZK_TRY_VOID(side.wait(slot_->marks[kSumsBegin]));
+      }
     }
     CUZK_TRY_VOID(sum_query(QuerySum<G1>{key_.l,
                                          {},
@@ -421,7 +449,7 @@ class CudaProof final : public PendingParts<Curve> {
   // of all chunks are summed at the end.
   template <class G>
   Status sum_query(const QuerySum<G>& q) {
-    gpu::Stream& user = sums();
+    gpu::Stream& user = sums<G>();
     const auto& chunks = (plan_->shape.*q.chunks).chunks;
     for (Member& m : members_) m.gathered = 0;
     for (std::size_t k = 0; k < chunks.size(); ++k) {
@@ -439,43 +467,50 @@ class CudaProof final : public PendingParts<Curve> {
       }
       CUZK_TRY_VOID(done_with_bases(q.bases, user));
     }
-    CUZK_TRY_VOID(mark_sums(q.ones_done));
+    CUZK_TRY_VOID(mark_sums(q.ones_done, user));
     for (const Member& m : members_) {
       const CudaPlan<Curve>& plan = *m.proof->plan_;
       const MsmCudaPlan& tail = plan.*q.tail;
-      CUZK_TRY(const auto gathered, buffer<Affine<G>>(m.place->bases, m.gathered));
-      CUZK_TRY(const auto scalars, buffer<Scalar>(m.place->scalars, m.gathered));
-      CUZK_TRY(const auto scratch, buffer<std::byte>(plan_->tail_scratch, tail.scratch_bytes));
+      const auto& from = gathered_of<G>(*m.place);
+      CUZK_TRY(const auto gathered, buffer<Affine<G>>(from.bases, m.gathered));
+      CUZK_TRY(const auto scalars, buffer<Scalar>(from.scalars, m.gathered));
+      CUZK_TRY(const auto scratch, buffer<std::byte>(room<G>().tail_scratch, tail.scratch_bytes));
       CUZK_TRY_VOID(msm_cuda<G>(user.handle(), tail, scalars, gathered, scratch,
-                                (m.*q.results).subspan((plan.*q.windows_at)(), tail.windows)));
+                                (m.*q.results).subspan((plan.*q.windows_at)(), tail.sums())));
     }
-    return mark_sums(q.done);
+    return mark_sums(q.done, user);
   }
 
   template <class G>
   Status add_ones(Span<const Affine<G>> bases, const DeviceWires& wires,
                   const DeviceDensity& density, std::size_t count, Span<Xyzz<G>> result) {
-    const auto on = sums().handle();
-    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
+    const auto on = sums<G>().handle();
+    CUZK_TRY(const auto list, buffer<std::uint32_t>(room<G>().list, count));
     CUZK_TRY(const auto scratch,
-             buffer<std::byte>(plan_->sum_scratch, selected_sum_scratch_bytes<G>(count)));
-    CUZK_TRY_VOID(select_ones(on, wires, density, list, words_.subspan(1, 1)));
+             buffer<std::byte>(room<G>().sum_scratch, selected_sum_scratch_bytes<G>(count)));
+    CUZK_TRY_VOID(select_ones(on, wires, density, list, list_counter<G>()));
     return sum_selected<G>(on, bases, list, scratch, result);
+  }
+
+  template <class G>
+  Span<std::uint32_t> list_counter() const {
+    return words_.subspan(kInG2<G> ? 2 : 1, 1);
   }
 
   // The next `count` full scalars of a member, and their bases.
   template <class G>
   Status gather_full(Member& m, Span<const Affine<G>> bases, const DeviceWires& wires,
                      const DeviceDensity& density, std::size_t count) {
-    const auto on = sums().handle();
+    const auto on = sums<G>().handle();
     const std::size_t end = m.gathered + count;
-    CUZK_TRY(const auto out_bases, buffer<Affine<G>>(m.place->bases, end));
-    CUZK_TRY(const auto out_scalars, buffer<Scalar>(m.place->scalars, end));
-    CUZK_TRY(const auto list, buffer<std::uint32_t>(plan_->list, count));
-    CUZK_TRY(const auto values, buffer<std::uint32_t>(plan_->value_list, count));
+    const auto& to = gathered_of<G>(*m.place);
+    CUZK_TRY(const auto out_bases, buffer<Affine<G>>(to.bases, end));
+    CUZK_TRY(const auto out_scalars, buffer<Scalar>(to.scalars, end));
+    CUZK_TRY(const auto list, buffer<std::uint32_t>(room<G>().list, count));
+    CUZK_TRY(const auto values, buffer<std::uint32_t>(room<G>().value_list, count));
     CUZK_TRY(const auto canonical,
              buffer<Scalar>(m.place->full_scalars, m.proof->plan_->shape.full));
-    CUZK_TRY_VOID(select_full(on, wires, density, list, values, words_.subspan(1, 1)));
+    CUZK_TRY_VOID(select_full(on, wires, density, list, values, list_counter<G>()));
     CUZK_TRY_VOID(gather_selected<G>(on, bases, list, canonical, values,
                                      out_bases.subspan(m.gathered, count),
                                      out_scalars.subspan(m.gathered, count)));
@@ -526,13 +561,22 @@ class CudaProof final : public PendingParts<Curve> {
     for (std::size_t chunk = 0; chunk < p.h_chunks(); ++chunk) {
       const std::size_t begin = chunk * p.shape.h_chunk;
       const std::size_t count = std::min(p.shape.h_chunk, terms - begin);
-      CUZK_TRY(const auto bases, bases_of(key_.h, begin, count, slot_->stream));
+      CUZK_TRY(const auto bases, p.h_plan.multiples
+                                     ? Result<Span<const Affine<G1>>>(key_.h_multiples)
+                                     : bases_of(key_.h, begin, count, slot_->stream));
       CUZK_TRY_VOID(
-          msm_cuda<G1>(stream(), p.h_plan, scalars.subspan(begin, count), bases, scratch,
-                       members_[0].g1.subspan(chunk * p.h_plan.windows, p.h_plan.windows)));
+          msm_cuda_buckets<G1>(stream(), p.h_plan, scalars.subspan(begin, count), bases, scratch));
+      CUZK_TRY_VOID(mark(kHBuckets));
+      // Beside the next partition, on a card with room.
+      gpu::Stream& folds = p.shape.sums_beside ? slot_->sides[0] : slot_->stream;
+      if (p.shape.sums_beside) CUZK_TRY_VOID(folds.wait(slot_->marks[kHBuckets]));
+      CUZK_TRY_VOID(
+          msm_cuda_fold<G1>(folds.handle(), p.h_plan, scratch,
+                            members_[0].g1.subspan(chunk * p.h_plan.sums(), p.h_plan.sums())));
+      CUZK_TRY_VOID(slot_->marks[kHDone].record(folds.handle()));
       CUZK_TRY_VOID(done_with_bases(key_.h, slot_->stream));
     }
-    return mark(kHDone);
+    return {};
   }
 
   // Host places of the results: the failing row, then those in G1, then those in G2.
@@ -596,11 +640,11 @@ class CudaProof final : public PendingParts<Curve> {
   Status join_sums(ProofParts<Curve>& parts) {
     const CudaPlan<Curve>& p = *plan_;
     const auto windows = [&](const MsmCudaPlan& plan, std::size_t at) {
-      return msm_cuda_finish<G1>(plan, fetched<G1>(host_g1(), at, plan.windows));
+      return msm_cuda_finish<G1>(plan, fetched<G1>(host_g1(), at, plan.sums()));
     };
     Xyzz<G1> h = Xyzz<G1>::identity();
     for (std::size_t chunk = 0; chunk < p.h_chunks(); ++chunk) {
-      h += windows(p.h_plan, chunk * p.h_plan.windows);
+      h += windows(p.h_plan, chunk * p.h_plan.sums());
     }
     const auto& s = p.shape;
     const auto l =
@@ -610,8 +654,8 @@ class CudaProof final : public PendingParts<Curve> {
     const auto b = windows(p.b_g1_plan, p.b_g1_at()) +
                    total<G1>(host_g1(), p.b_g1_ones_at(), s.b_g1.chunks.size());
     const auto b_g2 =
-        msm_cuda_finish<G2>(p.b_g2_plan, fetched<G2>(host_g2(), 0, p.b_g2_plan.windows)) +
-        total<G2>(host_g2(), p.b_g2_plan.windows, s.b_g2.chunks.size());
+        msm_cuda_finish<G2>(p.b_g2_plan, fetched<G2>(host_g2(), 0, p.b_g2_plan.sums())) +
+        total<G2>(host_g2(), p.b_g2_plan.sums(), s.b_g2.chunks.size());
     parts.h = h.to_affine();
     parts.l = l.to_affine();
     parts.a_aux = a.to_affine();
@@ -654,7 +698,7 @@ class CudaProof final : public PendingParts<Curve> {
         {"tail_msm", kAOnes, kADone, &t.tail_msm_ms},
         {"batch_add", kADone, kBOnes, &t.batch_add_ms},
         {"tail_msm", kBOnes, kG1Done, &t.tail_msm_ms},
-        {"b_g2_msm", kG1Done, kG2Done, &t.b_g2_msm_ms},
+        {"b_g2_msm", plan_->shape.sums_beside ? kSumsBegin : kG1Done, kG2Done, &t.b_g2_msm_ms},
         {"matvec", kRowsBegin, kRowsDone, &t.matvec_ms},
         {"ntt", kRowsDone, kProductDone, &t.ntt_ms},
         {"matvec", kProductDone, kSecondRowsDone, &t.matvec_ms},
@@ -786,7 +830,8 @@ Result<CudaPlan<Curve>> largest_plan(const CircuitSize& size, const CudaMode& mo
 CudaMode mode_of(const CudaLease& lease) {
   return {lease.is_streamed,     lease.memory == CudaMemory::kRoomy,
           lease.stream_chunk,    lease.coset_domain_log2.has_value(),
-          lease.pairs_per_batch, lease.additions};
+          lease.pairs_per_batch, lease.additions,
+          lease.h_windows};
 }
 
 // Ways to prove with a key that is resident (`mode` without a chunk) or streamed, quickest first.
@@ -805,8 +850,8 @@ Result<std::vector<CudaWay>> ways_of(const CircuitSize& size, CudaMode mode) {
   const std::size_t whole[] = {0};
   for (const std::size_t chunk : mode.is_streamed ? std::span<const std::size_t>(kChunks) : whole) {
     mode.stream_chunk = chunk;
-    for (mode.pairs_per_batch = kPairs[0]; mode.pairs_per_batch >= kPairs[2];
-         mode.pairs_per_batch /= 4) {
+    for (const std::size_t pairs : kPairs) {
+      mode.pairs_per_batch = pairs;
       for (const MsmAdditions additions : {MsmAdditions::kAuto, MsmAdditions::kXyzz}) {
         mode.additions = additions;
         CUZK_TRY_VOID(add());
@@ -844,24 +889,39 @@ Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(
   const CircuitSize size = {
       circuit.matrices().domain_log2, circuit.num_aux(), circuit.matrices().num_inputs,
       circuit.num_full_aux(),         key.a_aux.size(),  key.b_g1_aux.size()};
-  CudaMode mode = {key.is_streamed,         options.memory == CudaMemory::kRoomy,
-                   options.stream_chunk,    key.is_coset,
-                   options.pairs_per_batch, options.additions};
+  CudaMode mode = {key.is_streamed,
+                   options.memory == CudaMemory::kRoomy,
+                   options.stream_chunk,
+                   key.is_coset,
+                   options.pairs_per_batch,
+                   options.additions,
+                   key.h_windows};
+  if (mode.pairs_per_batch == 0) mode.pairs_per_batch = CudaWay().pairs_per_batch;
   const std::size_t free = card.arena().free_bytes();
-  if (key.is_streamed && options.stream_chunk == 0) {
+  // Whether a way was found whose lease fits `most` bytes; the smallest, if not.
+  const auto choose = [&](std::size_t most) -> Result<bool> {
+    if (key.is_streamed ? options.stream_chunk : options.pairs_per_batch) {
+      CUZK_TRY(const auto plan, largest_plan<Curve>(size, mode));
+      return plan.memory.total_bytes() <= most;
+    }
     CUZK_TRY(const auto ways, ways_of<Curve>(size, mode));
     const auto fits =
-        std::ranges::find_if(ways, [&](const auto& w) { return w.lease_bytes <= free; });
+        std::ranges::find_if(ways, [&](const auto& w) { return w.lease_bytes <= most; });
     const auto least = std::ranges::min_element(ways, {}, &CudaWay::lease_bytes);
     const CudaWay& way = fits == ways.end() ? *least : *fits;
     mode.stream_chunk = way.stream_chunk;
     mode.pairs_per_batch = way.pairs_per_batch;
     mode.additions = way.additions;
-  }
-  if (options.memory == CudaMemory::kAuto) {
+    return fits != ways.end();
+  };
+  bool chosen = false;
+  if (options.memory != CudaMemory::kFrugal) {
     mode.roomy = true;
-    CUZK_TRY(const auto roomy, largest_plan<Curve>(size, mode));
-    mode.roomy = roomy.memory.total_bytes() * card.workers() <= free;
+    CUZK_TRY(chosen, choose(free / card.workers()));
+  }
+  if (options.memory != CudaMemory::kRoomy && !chosen) {
+    mode.roomy = false;
+    CUZK_TRY(chosen, choose(free));
   }
   CUZK_TRY(auto largest, largest_plan<Curve>(size, mode));
   return std::make_unique<CudaBackend<Curve>>(card, circuit, key, mode, std::move(largest),

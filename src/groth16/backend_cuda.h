@@ -90,9 +90,10 @@ enum class CudaMemory {
 struct CudaBackendOptions {
   CudaMemory memory = CudaMemory::kAuto;
   // Bases in G1 that are streamed at once, a multiple of 1024; half as many in G2. 0: the quickest
-  // of the ways that fit, which then decides on the two below.
+  // of the ways that fit, which then decides on the two below, too.
   std::size_t stream_chunk = 0;
-  std::size_t pairs_per_batch = std::size_t{1} << 26;  // MsmCudaOptions
+  // MsmCudaOptions. 0: the same, where the chunk is not given; then the default.
+  std::size_t pairs_per_batch = 0;
   MsmAdditions additions = MsmAdditions::kAuto;
   gpu::Urgency urgency = gpu::Urgency::kNormal;                // of every partition that it proves
   std::function<void(const PartitionTiming&)> on_timing = {};  // at the end of finish
@@ -113,6 +114,7 @@ struct CudaLease {
   std::optional<unsigned> coset_domain_log2 = {};
   std::size_t pairs_per_batch = std::size_t{1} << 26;
   MsmAdditions additions = MsmAdditions::kAuto;
+  unsigned h_windows = 0;  // of the multiples of h (KeyBases)
 };
 // What a partition of the circuit leases at most, whatever its witness.
 // Errors: kInvalidArgument for chunks so small that their results do not fit a slot.

@@ -148,21 +148,31 @@ class BackendCuda : public ::testing::Test {
     const auto& r1cs = loaded->circuit.r1cs;
     const auto pinned = take(PinnedKey<Curve>::pin(*the_card(), loaded->key, r1cs.num_inputs,
                                                    loaded->density.b_input.count));
-    for (const bool is_streamed : {false, true}) {
+    const auto resident = loaded->device_key->bases();
+    EXPECT_EQ(resident.h_windows, 0u);
+    const Status added = loaded->device_key->add_multiples(*the_card());
+    EXPECT_TRUE(added) << added.error().message;
+    const auto with_multiples = loaded->device_key->bases();
+    EXPECT_GT(with_multiples.h_windows, 0u);
+    const auto streamed = pinned->bases();
+    for (const auto* bases : {&resident, &with_multiples, &streamed}) {
       for (const CudaMemory memory : {CudaMemory::kFrugal, CudaMemory::kRoomy}) {
+        const bool is_streamed = bases->is_streamed;
         SCOPED_TRACE(::testing::Message() << (is_streamed ? "streamed, " : "resident, ")
+                                          << (bases->h_windows ? "multiples, " : "")
                                           << (memory == CudaMemory::kRoomy ? "roomy" : "frugal"));
         PartitionTiming timing;
-        const auto backend = take(
-            make_cuda_backend<Curve>(*the_card(), *loaded->device_circuit,
-                                     is_streamed ? pinned->bases() : loaded->device_key->bases(),
-                                     {.memory = memory,
-                                      .stream_chunk = is_streamed ? stream_chunk : 0,
-                                      .on_timing = [&](const auto& t) { timing = t; }}));
+        const auto backend =
+            take(make_cuda_backend<Curve>(*the_card(), *loaded->device_circuit, *bases,
+                                          {.memory = memory,
+                                           .stream_chunk = is_streamed ? stream_chunk : 0,
+                                           .on_timing = [&](const auto& t) { timing = t; }}));
         expect_equal_parts(parts_of(*backend, desk_, loaded->input()), want);
-        const std::size_t promised = take(cuda_lease_bytes<Curve>(
-            r1cs, loaded->density,
-            {.memory = memory, .is_streamed = is_streamed, .stream_chunk = stream_chunk}));
+        const std::size_t promised = take(cuda_lease_bytes<Curve>(r1cs, loaded->density,
+                                                                  {.memory = memory,
+                                                                   .is_streamed = is_streamed,
+                                                                   .stream_chunk = stream_chunk,
+                                                                   .h_windows = bases->h_windows}));
         EXPECT_GT(timing.vram_lease_bytes, 0u);
         EXPECT_LE(timing.vram_lease_bytes, promised);
       }

@@ -29,6 +29,14 @@ Result<std::unique_ptr<DeviceCircuit<Fr>>> DeviceCircuit<Fr>::load(
   return no_cuda();
 }
 template <class Curve>
+Result<typename DeviceKey<Curve>::Multiples> DeviceKey<Curve>::multiples_of(const KeyCounts&) {
+  return no_cuda();
+}
+template <class Curve>
+Status DeviceKey<Curve>::add_multiples(gpu::Card&) {
+  return no_cuda();
+}
+template <class Curve>
 Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(gpu::Card&,
                                                           const DeviceCircuit<typename Curve::Fr>&,
                                                           const KeyBases<Curve>&,
@@ -57,6 +65,8 @@ Status self_test(const Context&, gpu::Card&) { return no_cuda(); }
 #define CUZK_INSTANTIATE(Curve)                                                                  \
   template class DeviceTwiddles<Curve::Fr>;                                                      \
   template class DeviceCircuit<Curve::Fr>;                                                       \
+  template Result<DeviceKey<Curve>::Multiples> DeviceKey<Curve>::multiples_of(const KeyCounts&); \
+  template Status DeviceKey<Curve>::add_multiples(gpu::Card&);                                   \
   template Result<std::unique_ptr<Backend<Curve>>> make_cuda_backend(                            \
       gpu::Card&, const DeviceCircuit<typename Curve::Fr>&, const KeyBases<Curve>&,              \
       CudaBackendOptions);                                                                       \

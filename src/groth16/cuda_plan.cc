@@ -10,13 +10,15 @@ namespace cuzk::groth16 {
 
 namespace {
 
-// The longest list that a chunk needs.
-std::size_t longest_list(const PartitionShape& shape) {
+// The longest list that a chunk of a query needs.
+std::size_t longest_list(const QueryPlan& query) {
   std::size_t longest = 0;
-  for (const QueryPlan* q : {&shape.l, &shape.a, &shape.b_g1, &shape.b_g2}) {
-    for (const WireChunk& c : q->chunks) longest = std::max({longest, c.ones, c.full});
-  }
+  for (const WireChunk& c : query.chunks) longest = std::max({longest, c.ones, c.full});
   return longest;
+}
+std::size_t longest_list(const PartitionShape& s) {
+  return std::max(
+      {longest_list(s.l), longest_list(s.a), longest_list(s.b_g1), longest_list(s.b_g2)});
 }
 
 // As many chunks as every witness has, with the most that each may select.
@@ -40,8 +42,9 @@ bool fits_into(const QueryPlan& query, const QueryPlan& largest) {
   return query.chunks.size() == largest.chunks.size() && query.full() <= largest.full();
 }
 
-// Latencies, in products of field elements: of a batch's sorts and launches, and of a sum's folds.
-constexpr double kBatchProducts = 7.5e6;
+// Latencies, in products of field elements: of a batch's sorts, launches and last blocks, and of a
+// sum's folds.
+constexpr double kBatchProducts = 1.5e7;
 constexpr double kFoldProducts = 5e7;
 
 }  // namespace
@@ -62,6 +65,9 @@ void set_mode(const CudaMode& mode, PartitionShape& shape) {
   shape.keep_products = mode.roomy;
   shape.sums.pairs_per_batch = mode.pairs_per_batch;
   shape.sums.additions = mode.additions;
+  shape.h_sum = shape.sums;
+  shape.h_sum.windows = mode.h_windows;
+  shape.h_sum.multiples = mode.h_windows > 0;
 }
 
 template <class Curve>
@@ -86,7 +92,7 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape, std::size_t 
   p.shape = std::move(shape);
   const PartitionShape& s = p.shape;
   const MsmCudaOptions& options = s.sums;
-  CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(s.h_terms, s.h_chunk), options));
+  CUZK_TRY(p.h_plan, msm_cuda_plan<G1>(std::min(s.h_terms, s.h_chunk), s.h_sum));
   CUZK_TRY(p.l_plan, msm_cuda_plan<G1>(s.l.full(), options));
   CUZK_TRY(p.a_plan, msm_cuda_plan<G1>(s.a.full(), options));
   CUZK_TRY(p.b_g1_plan, msm_cuda_plan<G1>(s.b_g1.full(), options));
@@ -102,14 +108,61 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make(PartitionShape shape, std::size_t 
 }
 
 template <class Curve>
+typename CudaPlan<Curve>::GroupSizes CudaPlan<Curve>::GroupSizes::joined(
+    const GroupSizes& other) const {
+  return {std::max(longest_list, other.longest_list), std::max(full, other.full),
+          std::max(base_bytes, other.base_bytes), std::max(tail_scratch, other.tail_scratch),
+          std::max(sum_scratch, other.sum_scratch)};
+}
+
+template <class Curve>
+typename CudaPlan<Curve>::GroupSizes CudaPlan<Curve>::sizes_in_g1() const {
+  const PartitionShape& s = shape;
+  GroupSizes out;
+  out.longest_list = std::max({longest_list(s.l), longest_list(s.a), longest_list(s.b_g1)});
+  out.full = std::max({s.l.full(), s.a.full(), s.b_g1.full()});
+  out.base_bytes = sizeof(Affine<G1>) * out.full;
+  out.tail_scratch =
+      std::max({l_plan.scratch_bytes, a_plan.scratch_bytes, b_g1_plan.scratch_bytes});
+  out.sum_scratch = selected_sum_scratch_bytes<G1>(out.longest_list);
+  return out;
+}
+
+template <class Curve>
+typename CudaPlan<Curve>::GroupSizes CudaPlan<Curve>::sizes_in_g2() const {
+  GroupSizes out;
+  out.longest_list = longest_list(shape.b_g2);
+  out.full = shape.b_g2.full();
+  out.base_bytes = sizeof(Affine<G2>) * out.full;
+  out.tail_scratch = b_g2_plan.scratch_bytes;
+  out.sum_scratch = selected_sum_scratch_bytes<G2>(out.longest_list);
+  return out;
+}
+
+template <class Curve>
+typename CudaPlan<Curve>::Gathered CudaPlan<Curve>::add_gathered(const GroupSizes& sizes,
+                                                                 unsigned end) {
+  return {memory.add("gathered bases", sizes.base_bytes, kSums, end),
+          memory.add("gathered scalars", sizeof(Scalar) * sizes.full, kSums, end)};
+}
+
+template <class Curve>
+typename CudaPlan<Curve>::Room CudaPlan<Curve>::add_room(const GroupSizes& sizes, unsigned end) {
+  Room out;
+  out.list = memory.add("list of bases", 4 * sizes.longest_list, kSums, end);
+  out.value_list =
+      memory.add("list of scalars", 4 * std::min(sizes.longest_list, shape.full), kSums, end);
+  out.tail_scratch = memory.add("scratch of the tail sums", sizes.tail_scratch, kSums, end);
+  out.sum_scratch = memory.add("scratch of the bitmap sums", sizes.sum_scratch, kSums, end);
+  return out;
+}
+
+template <class Curve>
 typename CudaPlan<Curve>::Place CudaPlan<Curve>::add_place(unsigned wires_end, unsigned sums_end,
                                                            unsigned results_end) {
   const PartitionShape& s = shape;
   const std::size_t words_of_wires = (s.aux + 63) / 64;
   constexpr std::size_t kRankBits = CompactWitness<Fr>::kRankBits;
-  const std::size_t tails = std::max({s.l.full(), s.a.full(), s.b_g1.full()});
-  const std::size_t base_bytes =
-      std::max(sizeof(Affine<G1>) * tails, sizeof(Affine<G2>) * s.b_g2.full());
   gpu::MemoryPlan& m = memory;
   Place out;
   out.g1_results = m.add("results in G1", sizeof(Xyzz<G1>) * g1_count(), kStage, results_end);
@@ -119,8 +172,12 @@ typename CudaPlan<Curve>::Place CudaPlan<Curve>::add_place(unsigned wires_end, u
   out.full = m.add("full", 8 * words_of_wires, kStage, wires_end);
   out.full_ranks = m.add("ranks", 4 * ((s.aux + kRankBits - 1) / kRankBits), kStage, wires_end);
   out.full_scalars = m.add("canonical full scalars", sizeof(Scalar) * s.full, kSums, sums_end);
-  out.bases = m.add("gathered bases", base_bytes, kSums, sums_end);
-  out.scalars = m.add("gathered scalars", sizeof(Scalar) * tails, kSums, sums_end);
+  if (s.sums_beside) {
+    out.in_g1 = add_gathered(sizes_in_g1(), sums_end);
+    out.in_g2 = add_gathered(sizes_in_g2(), sums_end);
+  } else {
+    out.in_g1 = out.in_g2 = add_gathered(sizes_in_g1().joined(sizes_in_g2()), sums_end);
+  }
   return out;
 }
 
@@ -139,15 +196,12 @@ void CudaPlan<Curve>::lay_out(std::size_t guest_count) {
   own = add_place(wires_end, sums_end, kHSum);
   for (std::size_t i = 0; i < guest_count; ++i) guests.push_back(add_place(kSums, kSums, kSums));
 
-  const std::size_t tail = std::max({l_plan.scratch_bytes, a_plan.scratch_bytes,
-                                     b_g1_plan.scratch_bytes, b_g2_plan.scratch_bytes});
-  const std::size_t longest = longest_list(s);
-  const std::size_t sum =
-      std::max(selected_sum_scratch_bytes<G1>(longest), selected_sum_scratch_bytes<G2>(longest));
-  list = m.add("list of bases", 4 * longest, kSums, sums_end);
-  value_list = m.add("list of scalars", 4 * std::min(longest, s.full), kSums, sums_end);
-  tail_scratch = m.add("scratch of the tail sums", tail, kSums, sums_end);
-  sum_scratch = m.add("scratch of the bitmap sums", sum, kSums, sums_end);
+  if (s.sums_beside) {
+    in_g1 = add_room(sizes_in_g1(), sums_end);
+    in_g2 = add_room(sizes_in_g2(), sums_end);
+  } else {
+    in_g1 = in_g2 = add_room(sizes_in_g1().joined(sizes_in_g2()), sums_end);
+  }
 
   b = m.add("b", sizeof(Fr) * n, kRows, s.keep_products ? kRows : kHSum);
   a = m.add("a, then the product", sizeof(Fr) * n, kRows, kRows);
@@ -180,9 +234,8 @@ Result<CudaPlan<Curve>> CudaPlan<Curve>::make_within(PartitionShape shape,
   CudaPlan out = largest;
   out.shape = std::move(shape);
   // Windows for the terms that there are, where their scratch and results find room.
-  const std::size_t tail = std::max({alone.l_plan.scratch_bytes, alone.a_plan.scratch_bytes,
-                                     alone.b_g1_plan.scratch_bytes, alone.b_g2_plan.scratch_bytes});
-  if (tail <= largest.memory.bytes(largest.tail_scratch) &&
+  if (alone.sizes_in_g1().tail_scratch <= largest.memory.bytes(largest.in_g1.tail_scratch) &&
+      alone.sizes_in_g2().tail_scratch <= largest.memory.bytes(largest.in_g2.tail_scratch) &&
       alone.g1_count() <= largest.g1_count() && alone.g2_count() <= largest.g2_count()) {
     out.l_plan = alone.l_plan;
     out.a_plan = alone.a_plan;
@@ -197,10 +250,8 @@ double CudaPlan<Curve>::h_cost() const {
   const double terms = static_cast<double>(h_plan.count);
   const double buckets = static_cast<double>(std::size_t{1} << h_plan.bucket_log());
   const double window = (h_plan.affine ? 9.0 : 11.0) * terms + 40.0 * buckets;
-  const unsigned each = std::max(h_plan.windows_per_batch, 1u);
-  const unsigned batches = (h_plan.windows + each - 1) / each;
   return static_cast<double>(h_chunks()) *
-         (h_plan.windows * window + batches * kBatchProducts + kFoldProducts);
+         (h_plan.windows * window + h_plan.batches() * kBatchProducts + kFoldProducts);
 }
 
 #define CUZK_INSTANTIATE(Curve)                                    \

@@ -7,7 +7,8 @@
 //             buffers that all of them share
 //   rows      a = A z, b = B z; their values on the odd coset, the product in a; C z = a b
 //   h_sum     h, in the place of C z, and the scratch of the H sum
-// A card with room runs the sums beside the rest and keeps C z from the first pass over the rows. A
+// A card with room runs the sums beside the rest, those in G2 beside those in G1, each group in
+// buffers of its own, and keeps C z from the first pass over the rows. A
 // frugal plan runs the sums first, gives their memory to the vectors, keeps two of them, and
 // computes C z, in the place of b, when it is needed.
 //
@@ -38,6 +39,7 @@ struct CudaMode {
   bool is_coset = false;         // a key of the other world of h (coset_key.h)
   std::size_t pairs_per_batch = std::size_t{1} << 26;  // of a sum (MsmCudaOptions)
   MsmAdditions additions = MsmAdditions::kAuto;
+  unsigned h_windows = 0;  // of the multiples of h that the key has; 0: it has none
   friend bool operator==(const CudaMode&, const CudaMode&) = default;
 };
 
@@ -86,6 +88,7 @@ struct PartitionShape {
   bool sums_beside = false;     // the sums run beside the rest
   bool keep_products = false;   // C z is kept from the first pass over the rows
   MsmCudaOptions sums = {};
+  MsmCudaOptions h_sum = {};
 };
 // What the mode says of a shape whose queries are there.
 template <class Curve>
@@ -125,17 +128,26 @@ class CudaPlan {
   PartitionShape shape;
   gpu::MemoryPlan memory;
   MsmCudaPlan h_plan, l_plan, a_plan, b_g1_plan, b_g2_plan;
+  // What a group's sums gather of an assignment. Both groups have the same, one after the other,
+  // unless they are summed beside each other.
+  struct Gathered {
+    Id bases{}, scalars{};
+  };
   // An assignment, what is gathered for its sums, and their results.
   struct Place {
     Id full_values{}, ones{}, full{}, full_ranks{};
-    Id full_scalars{}, bases{}, scalars{};
+    Id full_scalars{};
+    Gathered in_g1, in_g2;
     Id g1_results{}, g2_results{};
   };
   Place own;
   std::vector<Place> guests;
   Id inputs{};
-  // Of the sums of own and guests alike.
-  Id list{}, value_list{}, tail_scratch{}, sum_scratch{};
+  // Of the sums of own and guests alike; those of the groups as above.
+  struct Room {
+    Id list{}, value_list{}, tail_scratch{}, sum_scratch{};
+  };
+  Room in_g1, in_g2;
   // The rows. `h` is b or the buffer of the products.
   Id a{}, b{}, products{}, h{}, h_scratch{};
   Id halves[2] = {};
@@ -147,18 +159,31 @@ class CudaPlan {
   }
   // Places among the results in G1: windows of each chunk of h, windows of l, a and b_g1, then a
   // point for the ones of each chunk of l, a, b_g1. In G2 the windows of b_g2, then its ones.
-  std::size_t l_at() const { return h_plan.windows * h_chunks(); }
-  std::size_t a_at() const { return l_at() + l_plan.windows; }
-  std::size_t b_g1_at() const { return a_at() + a_plan.windows; }
-  std::size_t l_ones_at() const { return b_g1_at() + b_g1_plan.windows; }
+  std::size_t l_at() const { return h_plan.sums() * h_chunks(); }
+  std::size_t a_at() const { return l_at() + l_plan.sums(); }
+  std::size_t b_g1_at() const { return a_at() + a_plan.sums(); }
+  std::size_t l_ones_at() const { return b_g1_at() + b_g1_plan.sums(); }
   std::size_t a_ones_at() const { return l_ones_at() + shape.l.chunks.size(); }
   std::size_t b_g1_ones_at() const { return a_ones_at() + shape.a.chunks.size(); }
   std::size_t g1_count() const { return b_g1_ones_at() + shape.b_g1.chunks.size(); }
   std::size_t b_g2_at() const { return 0; }
-  std::size_t b_g2_ones_at() const { return b_g2_plan.windows; }
+  std::size_t b_g2_ones_at() const { return b_g2_plan.sums(); }
   std::size_t g2_count() const { return b_g2_ones_at() + shape.b_g2.chunks.size(); }
 
  private:
+  // What the sums of a group, or of both, need at most.
+  struct GroupSizes {
+    std::size_t longest_list = 0;
+    std::size_t full = 0;
+    std::size_t base_bytes = 0;  // gathered
+    std::size_t tail_scratch = 0;
+    std::size_t sum_scratch = 0;
+    GroupSizes joined(const GroupSizes& other) const;
+  };
+  GroupSizes sizes_in_g1() const;
+  GroupSizes sizes_in_g2() const;
+  Gathered add_gathered(const GroupSizes& sizes, unsigned end);
+  Room add_room(const GroupSizes& sizes, unsigned end);
   Place add_place(unsigned wires_end, unsigned sums_end, unsigned results_end);
   void lay_out(std::size_t guest_count);
 };

@@ -128,17 +128,27 @@ void expect_room(const Plan& host, const Plan::Place& place, const Plan& p) {
   room(place.g1_results, sizeof(Xyzz<Plan::G1>) * p.g1_count());
   room(place.g2_results, sizeof(Xyzz<Plan::G2>) * p.g2_count());
   for (const QueryPlan* q : {&s.l, &s.a, &s.b_g1, &s.b_g2}) {
-    // Those in G2 have the scalars of those in G1.
-    if (q != &s.b_g2) room(place.scalars, sizeof(Plan::Scalar) * q->full());
+    const bool g2 = q == &s.b_g2;
+    const Plan::Gathered& gathered = g2 ? place.in_g2 : place.in_g1;
+    const Plan::Room& lists = g2 ? host.in_g2 : host.in_g1;
+    room(gathered.scalars, sizeof(Plan::Scalar) * q->full());
+    room(gathered.bases, (g2 ? sizeof(Affine<Plan::G2>) : sizeof(Affine<Plan::G1>)) * q->full());
     for (const WireChunk& c : q->chunks) {
-      room(host.list, 4 * std::max(c.ones, c.full));
-      room(host.value_list, 4 * c.full);
+      const std::size_t longest = std::max(c.ones, c.full);
+      room(lists.list, 4 * longest);
+      room(lists.value_list, 4 * c.full);
+      room(lists.sum_scratch, g2 ? selected_sum_scratch_bytes<Plan::G2>(longest)
+                                 : selected_sum_scratch_bytes<Plan::G1>(longest));
     }
-    if (q != &s.b_g2) room(place.bases, sizeof(Affine<Plan::G1>) * q->full());
   }
-  room(place.bases, sizeof(Affine<Plan::G2>) * s.b_g2.full());
-  for (const MsmCudaPlan* m : {&p.l_plan, &p.a_plan, &p.b_g1_plan, &p.b_g2_plan}) {
-    room(host.tail_scratch, m->scratch_bytes);
+  for (const MsmCudaPlan* m : {&p.l_plan, &p.a_plan, &p.b_g1_plan}) {
+    room(host.in_g1.tail_scratch, m->scratch_bytes);
+  }
+  room(host.in_g2.tail_scratch, p.b_g2_plan.scratch_bytes);
+  // What runs beside each other shares nothing.
+  if (s.sums_beside) {
+    EXPECT_NE(place.in_g1.bases, place.in_g2.bases);
+    EXPECT_NE(host.in_g1.list, host.in_g2.list);
   }
   EXPECT_GE(p.l_plan.count, s.l.full());
   EXPECT_GE(p.b_g2_plan.count, s.b_g2.full());

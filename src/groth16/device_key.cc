@@ -155,6 +155,8 @@ Result<std::unique_ptr<DeviceKey<Curve>>> DeviceKey<Curve>::load(const Context& 
 template <class Curve>
 KeyBases<Curve> DeviceKey<Curve>::bases() const {
   KeyBases<Curve> out;
+  out.h_multiples = h_multiples_;
+  out.h_windows = h_windows_;
   out.counts = counts_;
   out.is_coset = is_coset_;
   out.h.resident = h_query();

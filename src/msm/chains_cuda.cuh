@@ -33,7 +33,7 @@ using device::u32;
 inline constexpr u32 kThreads = 128;
 inline constexpr u32 kWarps = kThreads / 32;
 inline constexpr u32 kMaxRows = 192;    // of a warp at once; bounds the memory
-inline constexpr u32 kMaxPartsLog = 3;  // of a chain
+inline constexpr u32 kMaxPartsLog = 5;  // of a chain
 // Blocks that a multiprocessor holds at once, as registers and shared memory allow; they are
 // shifted against each other.
 template <class F>
@@ -68,11 +68,16 @@ inline Grid grid_for(std::size_t chains, u32 most_blocks, u32 parts_log) {
   const u32 rows = static_cast<u32>((warps + blocks * kWarps - 1) / (blocks * kWarps));
   return {static_cast<u32>(blocks), rows << parts_log, parts_log};
 }
-// Chains are cut into parts, a power of two of them, as long as a warp's rows stay within kMaxRows:
-// the more rows a step has, the more additions share an inversion, and the fewer steps there are.
-inline u32 parts_log_for(std::size_t chains, u32 most_blocks) {
+// Chains are cut into parts, a power of two of them, as long as a warp's rows stay within kMaxRows
+// and the parts of `points` in all chains together have some points each: the more rows a step has,
+// the more additions share an inversion, and the fewer steps there are.
+inline u32 parts_log_for(std::size_t chains, std::size_t points, u32 most_blocks) {
+  constexpr std::size_t kPoints = 4;  // of a part
   u32 log = 0;
-  while (log < kMaxPartsLog && grid_for(chains, most_blocks, log + 1).rows <= kMaxRows) ++log;
+  while (log < kMaxPartsLog && (chains * kPoints << (log + 1)) <= points &&
+         grid_for(chains, most_blocks, log + 1).rows <= kMaxRows) {
+    ++log;
+  }
   return log;
 }
 

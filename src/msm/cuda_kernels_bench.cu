@@ -3,7 +3,7 @@
 //
 // Usage: cuzk_cuda_kernels_bench [field] [ntt] [msm] [g2] [curve=bls12-381 | curve=bn254]
 // [max=LOG2]
-//        [only=LOG2] [windows=N] [xyzz | affine]; without a section, all.
+//        [only=LOG2] [windows=N] [pairs=LOG2] [xyzz | affine] [multiples]; without a section, all.
 // Times are medians of CUDA events around the whole call, after one warm-up.
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -267,13 +268,28 @@ void bench_msm(const char* name, unsigned max_log, double add_slots, double rate
     const MsmCudaPlan plan = must(msm_cuda_plan<G>(n, msm_options));
     auto scratch = must(gpu::DeviceBuffer<std::byte>::allocate(plan.scratch_bytes));
     const auto s = scalars.const_span().first(n);
-    const auto b = bases.const_span().first(n);
+    auto b = bases.const_span().first(n);
+    std::optional<gpu::DeviceBuffer<Affine<G>>> multiples;
+    if (plan.multiples) {
+      multiples = must(gpu::DeviceBuffer<Affine<G>>::allocate(plan.bases()));
+      must(gpu::check_cuda(cudaMemcpyAsync(multiples->span().data(), b.data(), b.size_bytes(),
+                                           cudaMemcpyDeviceToDevice, nullptr),
+                           "copying bases"));
+      const auto room = multiples->span();
+      auto work =
+          must(gpu::DeviceBuffer<std::byte>::allocate(msm_cuda_multiples_scratch_bytes<G>(n)));
+      const double made =
+          median_ms(1, [&] { must(msm_cuda_fill_multiples<G>(nullptr, plan, room, work.span())); });
+      std::printf("2^%-3u multiples of the bases: %.1f MiB in %.1f ms\n", k,
+                  static_cast<double>(room.size_bytes()) / 1048576, made);
+      b = room;
+    }
     const double ms = median_ms(k < 24 ? 11 : 5, [&] {
       must(msm_cuda<G>(nullptr, plan, s, b, scratch.span(), result.span()));
     });
-    std::vector<Xyzz<G>> sums(plan.windows);
+    std::vector<Xyzz<G>> sums(plan.sums());
     std::vector<ScalarFor<G>> host(n);
-    must(gpu::download(nullptr, std::span<Xyzz<G>>(sums), result.const_span().first(plan.windows)));
+    must(gpu::download(nullptr, std::span<Xyzz<G>>(sums), result.const_span().first(plan.sums())));
     must(gpu::download(nullptr, std::span<ScalarFor<G>>(host), s));
     must(gpu::check_cuda(cudaStreamSynchronize(nullptr), "download"));
     const auto start = std::chrono::steady_clock::now();
@@ -310,6 +326,10 @@ int run(int argc, char** argv) {
       curve = argument.substr(6);
     } else if (argument.starts_with("windows=")) {
       msm_options.windows = static_cast<unsigned>(std::atoi(argument.c_str() + 8));
+    } else if (argument.starts_with("pairs=")) {
+      msm_options.pairs_per_batch = std::size_t{1} << std::atoi(argument.c_str() + 6);
+    } else if (argument == "multiples") {
+      msm_options.multiples = true;
     } else if (argument == "xyzz") {
       msm_options.additions = MsmAdditions::kXyzz;
     } else if (argument == "affine") {

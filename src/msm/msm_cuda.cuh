@@ -8,6 +8,8 @@
 //   4. a thread for each bucket adds its bases; long buckets are cut into pieces, a warp each;
 //   5. a thread for each run of buckets makes its sum and its weighted sum.
 // After the last batch the runs of all windows are folded to one point a window.
+// Where bases come with their multiples, the windows of a batch share their buckets; what is a
+// window's above is then a batch's.
 //
 // Digits: the constant with 2^(width - 1) in every window is added to the scalar first, so that
 // each
@@ -32,16 +34,17 @@ using device::DeviceXyzz;
 using device::u32;
 
 inline constexpr unsigned kThreads = 128;
-inline constexpr unsigned kRunLog = 5;      // buckets of a run in step 5
+inline constexpr unsigned kRunLog = 4;      // buckets of a run in step 5
 inline constexpr unsigned kFoldLog = 3;     // runs folded at a time afterwards
 inline constexpr unsigned kPieceLog = 11;   // bases of a piece of a long bucket
 inline constexpr unsigned kLongFactor = 8;  // a bucket is long from so many times the mean
 inline constexpr unsigned kLongMinimum = 256;
-inline constexpr std::size_t kBucketsPerBatch = std::size_t{1} << 22;
+inline constexpr std::size_t kBucketsPerBatch = std::size_t{1} << 23;  // 24 bits to sort by
 inline constexpr u32 kSign = chains_cuda::kSign;
-// Chains a thread needs for affine additions to win; below, inversions are shared by too few. With
-// coordinates of 8 words products are so fast that the traffic of affine additions costs more.
-inline constexpr std::size_t kAffineRows = 7;
+// Parts of chains a thread needs for affine additions to win; below, inversions are shared by too
+// few. With coordinates of 8 words products are so fast that the traffic of affine additions costs
+// more.
+inline constexpr std::size_t kAffineRows = 56;
 template <class F>
 inline constexpr bool kAffineWins = sizeof(F) > 32;
 inline constexpr unsigned kMaxWindows = 64;
@@ -57,9 +60,17 @@ struct Offset {
   u32 word[9];
 };
 
+// Where window w of a batch has its buckets and its bases: w times the step of each.
+struct WindowSteps {
+  u32 buckets;
+  u32 bases;
+  u32 first_base;
+  u32 no_bucket;  // the bucket of digit 0
+};
+
 static __global__ void split_digits(const uint4* __restrict__ scalars, u32 count, Offset offset,
                                     WindowTable windows, unsigned first, unsigned windows_now,
-                                    unsigned bucket_log, u32* __restrict__ keys,
+                                    WindowSteps steps, u32* __restrict__ keys,
                                     u32* __restrict__ values) {
   const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -81,8 +92,8 @@ static __global__ void split_digits(const uint4* __restrict__ scalars, u32 count
     const int digit = static_cast<int>(field) - (1 << (width - 1));
     const u32 magnitude = static_cast<u32>(digit < 0 ? -digit : digit);
     const std::size_t at = static_cast<std::size_t>(w) * count + i;
-    keys[at] = magnitude ? (w << bucket_log) + magnitude - 1 : windows_now << bucket_log;
-    values[at] = i | (digit < 0 ? kSign : 0);
+    keys[at] = magnitude ? w * steps.buckets + magnitude - 1 : steps.no_bucket;
+    values[at] = (steps.first_base + w * steps.bases + i) | (digit < 0 ? kSign : 0);
   }
 }
 
@@ -333,11 +344,6 @@ __global__ void take_weighted(const Run<F>* __restrict__ windows, unsigned count
   if (threadIdx.x < count) out[threadIdx.x] = windows[threadIdx.x].weighted;
 }
 
-template <class F>
-__global__ void set_identity(unsigned count, DeviceXyzz<F>* out) {
-  if (threadIdx.x < count) out[threadIdx.x] = DeviceXyzz<F>::identity();
-}
-
 // Where everything lies in the scratch block.
 struct Layout {
   std::size_t keys[2], values[2], sort, begin, end, classes[2], order[2], counts, long_buckets,
@@ -354,7 +360,7 @@ struct BatchSizes {
 inline BatchSizes batch_sizes(const MsmCudaPlan& plan, std::size_t count, unsigned windows_now) {
   BatchSizes s;
   s.pairs = count * windows_now;
-  s.buckets = std::size_t{windows_now} << plan.bucket_log();
+  s.buckets = std::size_t{plan.multiples ? 1 : windows_now} << plan.bucket_log();
   s.long_from = std::max<std::size_t>(kLongMinimum, kLongFactor * s.pairs / s.buckets);
   s.max_pieces = s.pairs / s.long_from + (s.pairs >> kPieceLog) + 1;
   return s;
@@ -395,9 +401,9 @@ Layout layout_of(const MsmCudaPlan& plan) {
     const auto grid = chains_cuda::grid_for(s.buckets, plan.chain_blocks, plan.chain_parts_log);
     l.chains = take(grid.places() * chains_cuda::chain_bytes<F>());
   }
-  const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - run_log(plan));
+  const std::size_t runs = std::size_t{plan.sums()} << (plan.bucket_log() - run_log(plan));
   l.runs[0] = take(sizeof(Run<F>) * runs);
-  l.runs[1] = take(sizeof(Run<F>) * std::max<std::size_t>(plan.windows, runs >> 1));
+  l.runs[1] = take(sizeof(Run<F>) * std::max<std::size_t>(plan.sums(), runs >> 1));
   l.total = at;
   return l;
 }
@@ -413,11 +419,11 @@ inline u32 blocks_for(std::size_t threads, unsigned block) {
 }
 
 // Products of field elements for `windows` windows: ten for each pair, two full additions and their
-// traffic for each bucket.
-inline double cost(std::size_t count, unsigned bits, unsigned windows) {
+// traffic for each bucket; with multiples there is one set of buckets, or few.
+inline double cost(std::size_t count, unsigned bits, unsigned windows, bool multiples) {
   const unsigned widest = (bits + windows - 1) / windows;
-  return windows *
-         (11.0 * static_cast<double>(count) + 40.0 * static_cast<double>(1ull << (widest - 1)));
+  return windows * 11.0 * static_cast<double>(count) +
+         (multiples ? 1 : windows) * 40.0 * static_cast<double>(1ull << (widest - 1));
 }
 
 template <class F>
@@ -441,9 +447,11 @@ struct Call {
   Result<const u32*> sort_digits(unsigned first, unsigned now, const BatchSizes& s) const {
     u32* keys = at<u32>(layout.keys[0]);
     u32* values = at<u32>(layout.values[0]);
-    split_digits<<<blocks_for(count, 256), 256, 0, stream>>>(scalars, static_cast<u32>(count),
-                                                             offset, windows, first, now,
-                                                             plan.bucket_log(), keys, values);
+    const u32 stride = plan.multiples ? static_cast<u32>(plan.count) : 0;
+    const WindowSteps steps = {plan.multiples ? 0 : 1u << plan.bucket_log(), stride, first * stride,
+                               static_cast<u32>(s.buckets)};
+    split_digits<<<blocks_for(count, 256), 256, 0, stream>>>(
+        scalars, static_cast<u32>(count), offset, windows, first, now, steps, keys, values);
     const SortArrays<u32> arrays = {{keys, at<u32>(layout.keys[1])},
                                     {values, at<u32>(layout.values[1])}};
     CUZK_TRY(const int sorted, sort_pairs(stream, at<void>(layout.sort), plan.sort_bytes, arrays,
@@ -477,17 +485,21 @@ struct Call {
     return arrays.values[sorted];
   }
 
-  // Steps 1 to 5 for windows [first, first + now).
-  Status batch(unsigned first, unsigned now) const {
+  // Steps 1 to 5 for the windows of a batch.
+  Status batch(unsigned number) const {
+    const unsigned first = plan.first_window(number);
+    const unsigned now = plan.first_window(number + 1) - first;
     const BatchSizes s = batch_sizes(plan, count, now);
     CUZK_TRY(const u32* values, sort_digits(first, now, s));
     CUZK_TRY(const u32* order, order_buckets(s));
-    CUZK_TRY_VOID(plan.affine ? sum_buckets<DeviceAffine<F>>(first, s, values, order)
-                              : sum_buckets<DeviceXyzz<F>>(first, s, values, order));
+    const unsigned set = plan.multiples ? number : first;
+    CUZK_TRY_VOID(plan.affine ? sum_buckets<DeviceAffine<F>>(set, s, values, order)
+                              : sum_buckets<DeviceXyzz<F>>(set, s, values, order));
     return gpu::launched("msm buckets");
   }
 
-  // Steps 4 and 5, with the buckets' sums as points of one form or the other.
+  // Steps 4 and 5, with the buckets' sums as points of one form or the other. Set `first` of the
+  // plan's sums is the first of these buckets.
   template <class Point>
   Status sum_buckets(unsigned first, const BatchSizes& s, const u32* values,
                      const u32* order) const {
@@ -520,20 +532,28 @@ struct Call {
     return gpu::launched("msm buckets");
   }
 
-  Status fold(DeviceXyzz<F>* window_sums) const {
+  // The runs of a sum of nothing.
+  Status clear_runs() const {
+    const std::size_t runs = std::size_t{plan.sums()} << (plan.bucket_log() - run_log(plan));
+    return gpu::check_cuda(
+        cudaMemsetAsync(at<void>(layout.runs[0]), 0, sizeof(Run<F>) * runs, stream),
+        "clearing the runs of a sum");
+  }
+
+  Status fold(DeviceXyzz<F>* sums) const {
     unsigned length_log = run_log(plan);
     int current = 0;
     while (length_log < plan.bucket_log()) {
       const unsigned now = std::min(kFoldLog, plan.bucket_log() - length_log);
-      const std::size_t runs = std::size_t{plan.windows} << (plan.bucket_log() - length_log - now);
+      const std::size_t runs = std::size_t{plan.sums()} << (plan.bucket_log() - length_log - now);
       fold_runs<F><<<blocks_for(runs, 32), 32, 0, stream>>>(at<Run<F>>(layout.runs[current]),
                                                             static_cast<u32>(runs), length_log, now,
                                                             at<Run<F>>(layout.runs[1 - current]));
       current = 1 - current;
       length_log += now;
     }
-    take_weighted<F><<<1, kMaxWindows, 0, stream>>>(at<Run<F>>(layout.runs[current]), plan.windows,
-                                                    window_sums);
+    take_weighted<F>
+        <<<1, kMaxWindows, 0, stream>>>(at<Run<F>>(layout.runs[current]), plan.sums(), sums);
     return gpu::launched("msm fold");
   }
 };
@@ -544,16 +564,21 @@ inline MsmCudaPlan cut(std::size_t count, unsigned bits, const MsmCudaOptions& o
   MsmCudaPlan plan;
   plan.count = count;
   plan.windows = options.windows;
+  plan.multiples = options.multiples;
   if (plan.windows == 0) {
+    const auto cost_of = [&](unsigned windows) {
+      return cost(count, bits, windows, options.multiples);
+    };
     plan.windows = kMaxWindows;
     for (unsigned w = kMaxWindows; widest(w) <= kMaxWindowBits; --w) {
-      if (cost(count, bits, w) < cost(count, bits, plan.windows)) plan.windows = w;
+      if (cost_of(w) < cost_of(plan.windows)) plan.windows = w;
     }
   }
   plan.narrow_bits = bits / plan.windows;
   plan.wide_windows = bits % plan.windows;
-  const std::size_t fitting = std::min(options.pairs_per_batch / std::max<std::size_t>(count, 1),
-                                       kBucketsPerBatch >> plan.bucket_log());
+  const std::size_t sets = options.multiples ? plan.windows : kBucketsPerBatch >> plan.bucket_log();
+  const std::size_t fitting =
+      std::min(options.pairs_per_batch / std::max<std::size_t>(count, 1), sets);
   const unsigned most = static_cast<unsigned>(std::clamp<std::size_t>(fitting, 1, plan.windows));
   const unsigned batches = (plan.windows + most - 1) / most;
   plan.windows_per_batch = (plan.windows + batches - 1) / batches;
@@ -586,8 +611,9 @@ Result<MsmCudaPlan> sized(MsmCudaPlan plan, const MsmCudaOptions& options, unsig
   const BatchSizes s = batch_sizes(plan, plan.count, plan.windows_per_batch);
   plan.chain_blocks = blocks;
   if (blocks > 0) {
-    plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, blocks);
-    const bool many = s.buckets >= kAffineRows * chains_cuda::kThreads * blocks;
+    plan.chain_parts_log = chains_cuda::parts_log_for(s.buckets, s.pairs, blocks);
+    const bool many =
+        s.buckets << plan.chain_parts_log >= kAffineRows * chains_cuda::kThreads * blocks;
     plan.affine = options.additions == MsmAdditions::kAffine ||
                   (options.additions == MsmAdditions::kAuto && kAffineWins<F> && many);
   }
@@ -617,6 +643,10 @@ Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& optio
                 "msm: this device has too little shared memory for affine additions");
   }
   CUZK_TRY(MsmCudaPlan plan, sized<F>(cut(count, kBits, options), options, blocks));
+  if (plan.bases() >> 31) {
+    return fail(ErrorCode::kInvalidArgument,
+                "msm: {} bases with their multiples, at most 2^31 - 1 are possible", plan.bases());
+  }
   // A smaller sum may be cut so that it needs more; the scratch of a plan is enough for all.
   for (std::size_t n = least_cut_alike(plan, kBits, options) - 1; n > 0;) {
     CUZK_TRY(const MsmCudaPlan smaller, sized<F>(cut(n, kBits, options), options, blocks));
@@ -626,29 +656,33 @@ Result<MsmCudaPlan> msm_cuda_plan(std::size_t count, const MsmCudaOptions& optio
   return plan;
 }
 
+namespace msm_cuda_internal {
+
+inline Status check_scratch(const MsmCudaPlan& plan, gpu::DeviceSpan<std::byte> scratch) {
+  if (scratch.size() >= plan.scratch_bytes) return {};
+  return fail(ErrorCode::kInvalidArgument, "msm: {} bytes of scratch, the plan needs {}",
+              scratch.size(), plan.scratch_bytes);
+}
+
+}  // namespace msm_cuda_internal
+
 template <class G>
-Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
-                gpu::DeviceSpan<const ScalarFor<G>> scalars, gpu::DeviceSpan<const Affine<G>> bases,
-                gpu::DeviceSpan<std::byte> scratch, gpu::DeviceSpan<Xyzz<G>> window_sums) {
+Status msm_cuda_buckets(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                        gpu::DeviceSpan<const ScalarFor<G>> scalars,
+                        gpu::DeviceSpan<const Affine<G>> bases,
+                        gpu::DeviceSpan<std::byte> scratch) {
   using namespace msm_cuda_internal;
   using F = device::DeviceField<typename G::Field>;
   static_assert(sizeof(DeviceAffine<F>) == sizeof(Affine<G>));
   static_assert(sizeof(DeviceXyzz<F>) == sizeof(Xyzz<G>));
-  if (scalars.size() != bases.size() || scalars.size() > plan.count ||
-      window_sums.size() < plan.windows) {
+  const bool fits = plan.multiples ? scalars.size() == plan.count && bases.size() == plan.bases()
+                                   : scalars.size() == bases.size() && scalars.size() <= plan.count;
+  if (!fits) {
     return fail(ErrorCode::kInvalidArgument,
-                "msm: {} scalars, {} bases, room for {} window sums, with a plan for {} terms",
-                scalars.size(), bases.size(), window_sums.size(), plan.count);
+                "msm: {} scalars and {} bases, with a plan for {} terms and {} bases",
+                scalars.size(), bases.size(), plan.count, plan.bases());
   }
-  if (scratch.size() < plan.scratch_bytes) {
-    return fail(ErrorCode::kInvalidArgument, "msm: {} bytes of scratch, the plan needs {}",
-                scratch.size(), plan.scratch_bytes);
-  }
-  auto* out = reinterpret_cast<DeviceXyzz<F>*>(window_sums.data());
-  if (scalars.empty()) {
-    set_identity<F><<<1, kMaxWindows, 0, stream>>>(plan.windows, out);
-    return gpu::launched("msm of nothing");
-  }
+  CUZK_TRY_VOID(check_scratch(plan, scratch));
   Call<F> call{stream,
                plan,
                layout_of<F>(plan),
@@ -658,23 +692,128 @@ Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
                scratch.data(),
                {},
                {}};
+  if (scalars.empty()) return call.clear_runs();
   for (unsigned w = 0; w < plan.windows; ++w) {
     call.windows.first_bit[w] = plan.first_bit(w);
     call.windows.width[w] = plan.width(w);
     const unsigned top = plan.first_bit(w) + plan.width(w) - 1;
     call.offset.word[top / 32] |= 1u << (top % 32);
   }
-  for (unsigned first = 0; first < plan.windows; first += plan.windows_per_batch) {
-    CUZK_TRY_VOID(call.batch(first, std::min(plan.windows_per_batch, plan.windows - first)));
+  for (unsigned number = 0; number < plan.batches(); ++number) CUZK_TRY_VOID(call.batch(number));
+  return {};
+}
+
+template <class G>
+Status msm_cuda_fold(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                     gpu::DeviceSpan<std::byte> scratch, gpu::DeviceSpan<Xyzz<G>> sums) {
+  using namespace msm_cuda_internal;
+  using F = device::DeviceField<typename G::Field>;
+  if (sums.size() < plan.sums()) {
+    return fail(ErrorCode::kInvalidArgument, "msm: room for {} sums, the plan leaves {}",
+                sums.size(), plan.sums());
   }
-  return call.fold(out);
+  CUZK_TRY_VOID(check_scratch(plan, scratch));
+  const Call<F> call{stream, plan, layout_of<F>(plan), nullptr, nullptr, 0, scratch.data(), {}, {}};
+  return call.fold(reinterpret_cast<DeviceXyzz<F>*>(sums.data()));
+}
+
+template <class G>
+Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                gpu::DeviceSpan<const ScalarFor<G>> scalars, gpu::DeviceSpan<const Affine<G>> bases,
+                gpu::DeviceSpan<std::byte> scratch, gpu::DeviceSpan<Xyzz<G>> sums) {
+  CUZK_TRY_VOID(msm_cuda_buckets<G>(stream, plan, scalars, bases, scratch));
+  return msm_cuda_fold<G>(stream, plan, scratch, sums);
+}
+
+namespace msm_cuda_internal {
+
+inline constexpr u32 kMultiplesShare = 32;  // points that share an inversion
+inline constexpr std::size_t kMultiplesChunk = std::size_t{1} << 21;
+
+// out[i] = 2^doublings in[i], kMultiplesShare points a thread: on the way up they are doubled and
+// their denominators multiplied, on the way down the inverses are taken out.
+template <class F>
+__global__ void __launch_bounds__(kThreads)
+    double_bases(const DeviceAffine<F>* __restrict__ in, u32 count, unsigned doublings,
+                 DeviceXyzz<F>* __restrict__ points, F* __restrict__ products,
+                 DeviceAffine<F>* __restrict__ out) {
+  const u32 threads = gridDim.x * kThreads;
+  const u32 t = blockIdx.x * kThreads + threadIdx.x;
+  if (t >= count) return;
+  F product = F::one();
+#pragma unroll 1
+  for (u32 i = t; i < count; i += threads) {
+    DeviceXyzz<F> p = DeviceXyzz<F>::from_affine(device::load_wide(in + i));
+#pragma unroll 1
+    for (unsigned k = 0; k < doublings; ++k) p.double_in_place();
+    points[i] = p;
+    products[i] = product;
+    if (!p.is_identity()) product = product * p.zzz;
+  }
+  F inverted = device::inverse(product);
+#pragma unroll 1
+  for (u32 i = t + (count - 1 - t) / threads * threads;; i -= threads) {
+    const DeviceXyzz<F> p = points[i];
+    if (p.is_identity()) {
+      out[i] = {F::zero(), F::zero()};
+    } else {
+      const F z = inverted * products[i];
+      inverted = inverted * p.zzz;
+      out[i] = {p.x * (z * p.zz).square(), p.y * z};
+    }
+    if (i < threads) break;
+  }
+}
+
+}  // namespace msm_cuda_internal
+
+template <class G>
+std::size_t msm_cuda_multiples_scratch_bytes(std::size_t count) {
+  const std::size_t most = std::min(count, msm_cuda_internal::kMultiplesChunk);
+  return most * (sizeof(Xyzz<G>) + sizeof(typename G::Field));
+}
+
+template <class G>
+Status msm_cuda_fill_multiples(gpu::StreamHandle stream, const MsmCudaPlan& plan,
+                               gpu::DeviceSpan<Affine<G>> bases,
+                               gpu::DeviceSpan<std::byte> scratch) {
+  using namespace msm_cuda_internal;
+  using F = device::DeviceField<typename G::Field>;
+  const std::size_t count = plan.count;
+  if (!plan.multiples || bases.size() != plan.bases() ||
+      scratch.size() < msm_cuda_multiples_scratch_bytes<G>(count)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "multiples of bases: room for {} of {} points, {} bytes of scratch", bases.size(),
+                plan.bases(), scratch.size());
+  }
+  auto* points = reinterpret_cast<DeviceXyzz<F>*>(scratch.data());
+  auto* products = reinterpret_cast<F*>(points + std::min(count, kMultiplesChunk));
+  auto* all = reinterpret_cast<DeviceAffine<F>*>(bases.data());
+  for (unsigned w = 1; w < plan.windows; ++w) {
+    for (std::size_t begin = 0; begin < count; begin += kMultiplesChunk) {
+      const std::size_t now = std::min(kMultiplesChunk, count - begin);
+      DeviceAffine<F>* const out = all + w * count + begin;
+      double_bases<F><<<blocks_for(now, kThreads * kMultiplesShare), kThreads, 0, stream>>>(
+          out - count, static_cast<u32>(now), plan.width(w - 1), points, products, out);
+    }
+  }
+  return gpu::launched("multiples of bases");
 }
 
 // Explicit instantiation of everything above for the group G.
-#define CUZK_INSTANTIATE_MSM_CUDA(G)                                                 \
-  template Result<MsmCudaPlan> msm_cuda_plan<G>(std::size_t, const MsmCudaOptions&); \
-  template Status msm_cuda<G>(                                                       \
-      gpu::StreamHandle, const MsmCudaPlan&, gpu::DeviceSpan<const ScalarFor<G>>,    \
-      gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>);
+#define CUZK_INSTANTIATE_MSM_CUDA(G)                                                           \
+  template Result<MsmCudaPlan> msm_cuda_plan<G>(std::size_t, const MsmCudaOptions&);           \
+  template Status msm_cuda_buckets<G>(                                                         \
+      gpu::StreamHandle, const MsmCudaPlan&, gpu::DeviceSpan<const ScalarFor<G>>,              \
+      gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<std::byte>);                           \
+  template Status msm_cuda_fold<G>(gpu::StreamHandle, const MsmCudaPlan&,                      \
+                                   gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>);      \
+  template Status msm_cuda<G>(                                                                 \
+      gpu::StreamHandle, const MsmCudaPlan&, gpu::DeviceSpan<const ScalarFor<G>>,              \
+      gpu::DeviceSpan<const Affine<G>>, gpu::DeviceSpan<std::byte>, gpu::DeviceSpan<Xyzz<G>>); \
+  template std::size_t msm_cuda_multiples_scratch_bytes<G>(std::size_t);                       \
+  template Status msm_cuda_fill_multiples<G>(gpu::StreamHandle, const MsmCudaPlan&,            \
+                                             gpu::DeviceSpan<Affine<G>>,                       \
+                                             gpu::DeviceSpan<std::byte>);
 
 }  // namespace cuzk

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "gpu/owners.h"
@@ -29,18 +30,27 @@ Result<Xyzz<G>> sum_on_device(const std::vector<ScalarFor<G>>& scalars,
                               const MsmCudaOptions& options = {}) {
   CUZK_TRY(const MsmCudaPlan plan, msm_cuda_plan<G>(planned, options));
   CUZK_TRY(auto device_scalars, gpu::DeviceBuffer<ScalarFor<G>>::allocate(scalars.size()));
-  CUZK_TRY(auto device_bases, gpu::DeviceBuffer<Affine<G>>::allocate(bases.size()));
+  const std::size_t room = plan.multiples ? plan.bases() : bases.size();
+  CUZK_TRY(auto device_bases, gpu::DeviceBuffer<Affine<G>>::allocate(room));
   CUZK_TRY(auto scratch, gpu::DeviceBuffer<std::byte>::allocate(plan.scratch_bytes));
-  CUZK_TRY(auto result, gpu::DeviceBuffer<Xyzz<G>>::allocate(plan.windows));
+  CUZK_TRY(auto result, gpu::DeviceBuffer<Xyzz<G>>::allocate(plan.sums()));
   CUZK_TRY(auto done, gpu::Event::create());
   // What the scratch held before must not matter.
   CUZK_TRY_VOID(gpu::runtime::fill_bytes(nullptr, scratch.span().data(), 0xa5, scratch.size()));
   CUZK_TRY_VOID(
       gpu::upload(nullptr, device_scalars.span(), std::span<const ScalarFor<G>>(scalars)));
-  CUZK_TRY_VOID(gpu::upload(nullptr, device_bases.span(), std::span<const Affine<G>>(bases)));
+  CUZK_TRY_VOID(gpu::upload(nullptr, device_bases.span().first(bases.size()),
+                            std::span<const Affine<G>>(bases)));
+  if (plan.multiples) {
+    CUZK_TRY(auto work, gpu::DeviceBuffer<std::byte>::allocate(
+                            msm_cuda_multiples_scratch_bytes<G>(plan.count)));
+    CUZK_TRY_VOID(msm_cuda_fill_multiples<G>(nullptr, plan, device_bases.span(), work.span()));
+    CUZK_TRY_VOID(done.record(nullptr));
+    CUZK_TRY_VOID(done.synchronize());
+  }
   CUZK_TRY_VOID(msm_cuda<G>(nullptr, plan, device_scalars.const_span(), device_bases.const_span(),
                             scratch.span(), result.span()));
-  std::vector<Xyzz<G>> out(plan.windows);
+  std::vector<Xyzz<G>> out(plan.sums());
   CUZK_TRY_VOID(gpu::download(nullptr, std::span<Xyzz<G>>(out), result.const_span()));
   CUZK_TRY_VOID(done.record(nullptr));
   CUZK_TRY_VOID(done.synchronize());
@@ -50,6 +60,14 @@ Result<Xyzz<G>> sum_on_device(const std::vector<ScalarFor<G>>& scalars,
 constexpr MsmAdditions kBoth[] = {MsmAdditions::kXyzz, MsmAdditions::kAffine};
 const char* name_of(MsmAdditions additions) {
   return additions == MsmAdditions::kXyzz ? "XYZZ" : "affine";
+}
+// Each form of the additions, without and with multiples of the bases.
+constexpr MsmCudaOptions kWays[] = {{.additions = MsmAdditions::kXyzz},
+                                    {.additions = MsmAdditions::kAffine},
+                                    {.additions = MsmAdditions::kXyzz, .multiples = true},
+                                    {.additions = MsmAdditions::kAffine, .multiples = true}};
+std::string name_of(const MsmCudaOptions& way) {
+  return std::string(name_of(way.additions)) + (way.multiples ? ", multiples" : "");
 }
 
 // (sum of (i + 1) s_i) G, the sum over the bases i * G.
@@ -87,9 +105,9 @@ TYPED_TEST(MsmCuda, AgreesWithTheClosedFormAtEverySize) {
     const auto scalars = cases::uniform_scalars<G>(n, n);
     const auto want = closed_form<G>(scalars);
     const std::vector<Affine<G>> some(bases.begin(), bases.begin() + static_cast<long>(n));
-    for (const MsmAdditions additions : kBoth) {
-      SCOPED_TRACE(testing::Message() << n << " terms, " << name_of(additions));
-      expect_sum<G>(sum_on_device<G>(scalars, some, n, {.additions = additions}), want);
+    for (const MsmCudaOptions& way : kWays) {
+      SCOPED_TRACE(testing::Message() << n << " terms, " << name_of(way));
+      expect_sum<G>(sum_on_device<G>(scalars, some, n, way), want);
     }
   }
 }
@@ -102,12 +120,11 @@ TYPED_TEST(MsmCuda, EveryWindowCountAgrees) {
   for (unsigned windows : {13u, 15u, 16u, 20u, 26u, 32u, 43u, 64u}) {
     for (std::size_t pairs : {std::size_t{1}, std::size_t{3000}, std::size_t{1} << 20}) {
       SCOPED_TRACE(testing::Message() << windows << " windows, " << pairs << " pairs a batch");
-      for (const MsmAdditions additions : kBoth) {
-        SCOPED_TRACE(name_of(additions));
-        expect_sum<G>(sum_on_device<G>(
-                          scalars, bases, 1000,
-                          {.windows = windows, .pairs_per_batch = pairs, .additions = additions}),
-                      want);
+      for (MsmCudaOptions way : kWays) {
+        SCOPED_TRACE(name_of(way));
+        way.windows = windows;
+        way.pairs_per_batch = pairs;
+        expect_sum<G>(sum_on_device<G>(scalars, bases, 1000, way), want);
       }
     }
   }
@@ -152,11 +169,10 @@ TYPED_TEST(MsmCuda, ExtremeScalarsAndSpecialBases) {
   }
   const auto want = plain_sum<G>(scalars, bases);
   for (unsigned windows : {0u, 16u, 64u}) {
-    for (const MsmAdditions additions : kBoth) {
-      SCOPED_TRACE(testing::Message() << windows << " windows, " << name_of(additions));
-      expect_sum<G>(sum_on_device<G>(scalars, bases, scalars.size(),
-                                     {.windows = windows, .additions = additions}),
-                    want);
+    for (MsmCudaOptions way : kWays) {
+      SCOPED_TRACE(testing::Message() << windows << " windows, " << name_of(way));
+      way.windows = windows;
+      expect_sum<G>(sum_on_device<G>(scalars, bases, scalars.size(), way), want);
     }
   }
 }

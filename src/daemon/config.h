@@ -49,6 +49,7 @@ struct Config {
   std::optional<std::size_t> vram_budget_bytes;  // of each GPU; absent: what is free, less a margin
   // Of these, for CRITICAL proofs alone; absent: a sixteenth, at most 1 GiB.
   std::optional<std::size_t> vram_critical_reserve_bytes;
+  bool gpu_multiples = false;
   std::string cpu_use = "auto";  // auto, always, never
   std::int64_t cpu_workers = 1;
   std::int64_t quarantine_after = 3;

@@ -269,6 +269,9 @@ void add_engine_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(auto_size_key("gpus.vram_critical_reserve", &Config::vram_critical_reserve_bytes,
                                "of these, for CRITICAL proofs alone: a size, 0 for none, or auto "
                                "for a sixteenth, at most 1 GiB (ours)"));
+  keys.push_back(bool_key("gpus.multiples", &Config::gpu_multiples,
+                          "where a GPU has room, multiples of a key's h beside it: quicker proofs, "
+                          "slower loading (ours)"));
   keys.push_back(
       text_key("cpu.use", &Config::cpu_use,
                "auto: the CPU proves where there is no GPU, and what no GPU can; always: "

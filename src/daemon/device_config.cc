@@ -41,6 +41,7 @@ Result<std::vector<engine::DeviceOptions>> open_devices(const Config& config,
   wanted.vram_budget = config.vram_budget_bytes.value_or(0);
   wanted.workers = static_cast<unsigned>(config.gpu_workers_per_device);
   wanted.critical_reserve = config.vram_critical_reserve_bytes;
+  wanted.multiples = config.gpu_multiples;
   Tasks tasks(static_cast<int>(config.gpu_threads ? config.gpu_threads : config.threads));
   Timeline timeline;
   auto opened = engine::open_cards({tasks, MemoryBudget::process(), timeline}, wanted);

@@ -14,10 +14,11 @@ namespace {
 
 double gib(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
-// What a partition takes in each way to prove it.
+// What a partition takes in each way to prove it, with multiples if they are wanted.
 template <class Curve>
 Result<CardNeeds> needs_of(const CompactR1cs<typename Curve::Fr>& r1cs, const Density& density,
-                           const groth16::KeyCounts& counts, std::optional<unsigned> coset_log2) {
+                           const groth16::KeyCounts& counts, std::optional<unsigned> coset_log2,
+                           bool multiples) {
   using Fr = typename Curve::Fr;
   CardNeeds out;
   out.circuit_bytes = groth16::DeviceCircuit<Fr>::bytes(r1cs, density) +
@@ -25,10 +26,21 @@ Result<CardNeeds> needs_of(const CompactR1cs<typename Curve::Fr>& r1cs, const De
   out.key_bytes = groth16::DeviceKey<Curve>::bytes(counts);
   groth16::CudaLease lease;
   lease.coset_domain_log2 = coset_log2;
-  CUZK_TRY(out.resident, groth16::cuda_ways<Curve>(r1cs, density, lease));
-  lease.memory = groth16::CudaMemory::kRoomy;
-  CUZK_TRY(out.roomy_bytes, groth16::cuda_lease_bytes<Curve>(r1cs, density, lease));
-  lease.memory = groth16::CudaMemory::kFrugal;
+  const auto resident_ways = [&](CardNeeds::Resident& to) -> Status {
+    lease.memory = groth16::CudaMemory::kRoomy;
+    CUZK_TRY(to.roomy, groth16::cuda_ways<Curve>(r1cs, density, lease));
+    lease.memory = groth16::CudaMemory::kFrugal;
+    CUZK_TRY(to.frugal, groth16::cuda_ways<Curve>(r1cs, density, lease));
+    return {};
+  };
+  CUZK_TRY_VOID(resident_ways(out.resident));
+  if (multiples) {
+    CUZK_TRY(const auto of_h, groth16::DeviceKey<Curve>::multiples_of(counts));
+    out.multiples_bytes = of_h.bytes;
+    lease.h_windows = of_h.windows;
+    if (of_h.windows) CUZK_TRY_VOID(resident_ways(out.with_multiples));
+    lease.h_windows = 0;
+  }
   lease.is_streamed = true;
   CUZK_TRY(out.streamed, groth16::cuda_ways<Curve>(r1cs, density, lease));
   return out;
@@ -43,7 +55,7 @@ groth16::KeyCounts counts_of(const circom::Key<Curve>& key) {
 
 // Every wire in both matrices, every coefficient another one.
 template <class Curve>
-Result<CardNeeds> most_needs_of(const format::ZkeyHeader& key) {
+Result<CardNeeds> most_needs_of(const format::ZkeyHeader& key, bool multiples) {
   using Fr = typename Curve::Fr;
   const std::size_t coefficients = key.num_coefficients, domain = key.domain_size;
   CompactR1cs<Fr> r1cs;
@@ -52,9 +64,10 @@ Result<CardNeeds> most_needs_of(const format::ZkeyHeader& key) {
   Density density;
   density.a_aux.count = density.b_aux.count = r1cs.num_aux;
   const std::size_t wires = key.num_wires;
-  CUZK_TRY(auto out, needs_of<Curve>(r1cs, density,
-                                     {r1cs.num_inputs, domain, r1cs.num_aux, wires, wires, wires},
-                                     static_cast<unsigned>(std::countr_zero(key.domain_size))));
+  CUZK_TRY(
+      auto out,
+      needs_of<Curve>(r1cs, density, {r1cs.num_inputs, domain, r1cs.num_aux, wires, wires, wires},
+                      static_cast<unsigned>(std::countr_zero(key.domain_size)), multiples));
   constexpr std::size_t kParts = 16 * gpu::Arena::kAlignment;
   out.circuit_bytes += coefficients * (sizeof(Term) + sizeof(Fr)) + 16 * domain + wires + kParts;
   return out;
@@ -132,22 +145,38 @@ Result<DeviceChoice> parse_device_choice(std::string_view text) {
   }
 }
 
-Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes,
+Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes, unsigned workers,
                                   std::string_view circuit) {
   std::size_t least = std::numeric_limits<std::size_t>::max();
-  const auto first_that_fits = [&](const std::vector<groth16::CudaWay>& ways, std::size_t lasting) {
+  // `at_once` partitions beside what lasts.
+  const auto first_that_fits = [&](const std::vector<groth16::CudaWay>& ways, std::size_t lasting,
+                                   unsigned at_once) {
     for (const groth16::CudaWay& way : ways) {
-      least = std::min(least, lasting + way.lease_bytes);
-      if (lasting + way.lease_bytes <= arena_bytes) return &way;
+      least = std::min(least, lasting + at_once * way.lease_bytes);
+      if (lasting + at_once * way.lease_bytes <= arena_bytes) return &way;
     }
     return static_cast<const groth16::CudaWay*>(nullptr);
   };
+  const auto resident_plan = [&](const CardNeeds::Resident& ways, std::size_t lasting,
+                                 unsigned at_once) -> std::optional<CardPlan> {
+    const auto* way = first_that_fits(ways.frugal, lasting, at_once);
+    if (!way) return std::nullopt;
+    CardPlan plan{.lasting_bytes = lasting, .way = *way};
+    const auto* roomy = first_that_fits(ways.roomy, lasting, workers);
+    if (roomy) plan.roomy_way = *roomy;
+    return plan;
+  };
   const std::size_t resident = needs.circuit_bytes + needs.key_bytes;
-  if (const auto* way = first_that_fits(needs.resident, resident)) {
-    return CardPlan{false, resident, *way, needs.roomy_bytes};
+  if (needs.multiples_bytes) {
+    auto plan = resident_plan(needs.with_multiples, resident + needs.multiples_bytes, workers);
+    if (plan) {
+      plan->multiples = true;
+      return *plan;
+    }
   }
-  if (const auto* way = first_that_fits(needs.streamed, needs.circuit_bytes)) {
-    return CardPlan{true, needs.circuit_bytes, *way, 0};
+  if (auto plan = resident_plan(needs.resident, resident, 1)) return *plan;
+  if (const auto* way = first_that_fits(needs.streamed, needs.circuit_bytes, 1)) {
+    return CardPlan{.is_streamed = true, .lasting_bytes = needs.circuit_bytes, .way = *way};
   }
   return fail(ErrorCode::kOutOfBudget,
               "{} needs {:.2f} GiB of a card's memory, its arena has {:.2f} GiB", circuit,
@@ -164,9 +193,10 @@ struct CudaDevice::Content {
   groth16::KeyBases<Curve> bases;
 };
 
-CudaDevice::CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes)
+CudaDevice::CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes, bool multiples)
     : card_(std::move(card)),
       pinned_bytes_(pinned_bytes),
+      multiples_(multiples),
       name_(fmt::format("cuda:{}", card_->info().index)),
       keys_(card_->arena()) {}
 
@@ -182,7 +212,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(const Context& context, int
   CUZK_TRY(auto card, gpu::Card::open(context.memory, wanted));
   CUZK_TRY_VOID(groth16::self_test(context, *card));
   return std::shared_ptr<CudaDevice>(
-      new CudaDevice(std::move(card), gpu::Card::pinned_bytes(wanted)));
+      new CudaDevice(std::move(card), gpu::Card::pinned_bytes(wanted), options.multiples));
 }
 
 std::string CudaDevice::description() const {
@@ -219,7 +249,7 @@ Result<CardPlan> CudaDevice::plan_known(const std::string& id, std::string_view 
   }
   CUZK_TRY_VOID(card_->use());
   CUZK_TRY(const CardNeeds sizes, needs());
-  CUZK_TRY(const CardPlan made, choose_card_plan(sizes, arena_bytes(), circuit));
+  CUZK_TRY(const CardPlan made, choose_card_plan(sizes, arena_bytes(), workers(), circuit));
   const std::lock_guard lock(plans_mutex_);
   plans_[id] = made;
   return made;
@@ -228,14 +258,16 @@ Result<CardPlan> CudaDevice::plan_known(const std::string& id, std::string_view 
 Result<CardPlan> CudaDevice::plan(const std::string& id, const CompactR1cs<bls12_381::Fr>& r1cs,
                                   const Density& density) const {
   return plan_known(id, r1cs.name, [&] {
-    return needs_of<Bls12_381>(r1cs, density, groth16::expected_key_counts(r1cs, density), {});
+    return needs_of<Bls12_381>(r1cs, density, groth16::expected_key_counts(r1cs, density), {},
+                               multiples_);
   });
 }
 
 template <class Curve>
 Result<CardPlan> CudaDevice::plan(const std::string& id, const circom::Key<Curve>& key) const {
   return plan_known(id, key.matrices.name, [&] {
-    return needs_of<Curve>(key.matrices, *key.density, counts_of(key), key.proving.domain_log2);
+    return needs_of<Curve>(key.matrices, *key.density, counts_of(key), key.proving.domain_log2,
+                           multiples_);
   });
 }
 
@@ -244,7 +276,8 @@ Result<CardPlan> CudaDevice::plan(const format::ZkeyHeader& key, std::string_vie
       fmt::format("zkey of {} {} {} {} {}", static_cast<int>(key.curve), key.num_wires,
                   key.num_public, key.domain_size, key.num_coefficients);
   return plan_known(id, name, [&] {
-    return circom::with_curve(key.curve, [&]<class Curve>() { return most_needs_of<Curve>(key); });
+    return circom::with_curve(key.curve,
+                              [&]<class Curve>() { return most_needs_of<Curve>(key, multiples_); });
   });
 }
 
@@ -268,7 +301,7 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::backend_of(const Context
   CUZK_TRY_VOID(card_->check_usable());
   CUZK_TRY_VOID(card_->use());
   // What is in the reserve stays as small as it was planned.
-  const std::size_t larger = wanted.lease_bytes ? plan.roomy_lease_bytes : 0;
+  const std::size_t larger = wanted.lease_bytes ? plan.roomy_way.lease_bytes : 0;
   auto used = keys_.use(context.tasks, wanted, larger, larger * workers(),
                         [&]() -> Result<std::shared_ptr<void>> {
                           const auto span = context.timeline.span("load_device_key", context.lane);
@@ -282,13 +315,10 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::backend_of(const Context
   const bool roomy = used->lease_bytes() > plan.way.lease_bytes;
   groth16::CudaBackendOptions how;
   how.memory = roomy ? groth16::CudaMemory::kRoomy : groth16::CudaMemory::kFrugal;
-  how.stream_chunk = plan.way.stream_chunk;
-  how.pairs_per_batch = plan.way.pairs_per_batch;
-  how.additions = plan.way.additions;
-  if (roomy) {
-    how.pairs_per_batch = groth16::CudaWay().pairs_per_batch;
-    how.additions = MsmAdditions::kAuto;
-  }
+  const groth16::CudaWay& way = roomy ? plan.roomy_way : plan.way;
+  how.stream_chunk = way.stream_chunk;
+  how.pairs_per_batch = way.pairs_per_batch;
+  how.additions = way.additions;
   how.urgency = wanted.urgency;
   how.on_timing = std::move(on_timing);
   CUZK_TRY(auto backend, groth16::make_cuda_backend<Curve>(*card_, *content.circuit, content.bases,
@@ -329,6 +359,7 @@ Result<std::unique_ptr<CardBackend<Bls12_381>>> CudaDevice::use(const Context& c
     } else {
       CUZK_TRY(out->key, load_from_file(context, *card_, key.file, a_inputs, b_inputs));
     }
+    if (how.multiples) CUZK_TRY_VOID(out->key->add_multiples(*card_));
     out->bases = how.is_streamed ? out->pinned->bases() : out->key->bases();
     return std::shared_ptr<void>(std::move(out));
   };
@@ -358,6 +389,7 @@ Result<std::unique_ptr<CardBackend<Curve>>> CudaDevice::use(const Context& conte
       CUZK_TRY(out->key,
                groth16::DeviceKey<Curve>::load(context, *card_, key.proving, a_inputs, b_inputs));
     }
+    if (how.multiples) CUZK_TRY_VOID(out->key->add_multiples(*card_));
     out->bases = how.is_streamed ? out->pinned->bases() : out->key->bases();
     return std::shared_ptr<void>(std::move(out));
   };
@@ -368,6 +400,12 @@ void CudaDevice::forget(const std::string& id) {
   keys_.forget(id);
   const std::lock_guard lock(plans_mutex_);
   plans_.erase(id);
+}
+
+void CudaDevice::forget_all() {
+  keys_.forget_all();
+  const std::lock_guard lock(plans_mutex_);
+  plans_.clear();
 }
 
 template Result<CardPlan> CudaDevice::plan(const std::string&, const circom::Key<Bls12_381>&) const;

@@ -53,14 +53,19 @@ struct CardsOptions {
   // Of a card's memory, for critical work alone; absent: a sixteenth, at most 1 GiB.
   std::optional<std::size_t> critical_reserve = 0;
   std::size_t at_most = 0;  // cards that are opened; 0: all
+  // Multiples of a resident key's h beside it, where there is room: proofs are quicker, loading
+  // takes longer (docs/performance-gpu.md).
+  bool multiples = false;
 };
 
 // How a circuit is proved on a card.
 struct CardPlan {
   bool is_streamed = false;
-  std::size_t lasting_bytes = 0;      // circuit, twiddles, and the key unless it is streamed
-  groth16::CudaWay way = {};          // of a frugal partition, with its lease
-  std::size_t roomy_lease_bytes = 0;  // the same with room; 0: never
+  bool multiples = false;         // of h
+  std::size_t lasting_bytes = 0;  // circuit, twiddles, and the key unless it is streamed
+  groth16::CudaWay way = {};      // of a frugal partition, with its lease
+  // The same with room; without a lease: never.
+  groth16::CudaWay roomy_way = {};
 
   // What has to be free in the arena before a partition is given to the card. Those of a streamed
   // key wait there: bases that go up once serve all that do.
@@ -71,14 +76,21 @@ struct CardPlan {
 struct CardNeeds {
   std::size_t circuit_bytes = 0;  // with twiddles
   std::size_t key_bytes = 0;
-  std::size_t roomy_bytes = 0;
-  // Of partitions, the quickest first.
-  std::vector<groth16::CudaWay> resident, streamed;
+  std::size_t multiples_bytes = 0;  // of h; 0: none are wanted
+  // Of partitions, the quickest first: with a resident key, frugal and roomy, the same with its
+  // multiples, and streamed.
+  struct Resident {
+    std::vector<groth16::CudaWay> frugal, roomy;
+  };
+  Resident resident, with_multiples;
+  std::vector<groth16::CudaWay> streamed;
 };
 // Resident when the key fits beside one partition: that is faster than streaming with several at
-// once (docs/performance-gpu.md); else streamed. Of each the quickest way that fits.
+// once (docs/performance-gpu.md); with its multiples when they fit beside as many partitions as the
+// card has workers; else streamed. Of each the quickest way that fits, of roomy ones beside
+// each other.
 // Errors: kOutOfBudget with the least that is needed.
-Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes,
+Result<CardPlan> choose_card_plan(const CardNeeds& needs, std::size_t arena_bytes, unsigned workers,
                                   std::string_view circuit);
 
 // A Filecoin key: in its file, which was checked, and where it is streamed, in memory.
@@ -162,9 +174,11 @@ class CudaDevice {
                                                   gpu::Urgency urgency = gpu::Urgency::kNormal);
   // Drops circuit and key from the card, unless they are in use.
   void forget(const std::string& id);
+  // The same with everything, whose host part then goes too.
+  void forget_all();
 
  private:
-  CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes);
+  CudaDevice(std::unique_ptr<gpu::Card> card, std::size_t pinned_bytes, bool multiples);
 
   template <class Curve>
   struct Content;
@@ -188,6 +202,7 @@ class CudaDevice {
 
   std::unique_ptr<gpu::Card> card_;
   std::size_t pinned_bytes_;
+  const bool multiples_;
   std::string name_;
   // The loader runs in one thread at a time.
   std::tuple<Twiddles<bls12_381::Fr>, Twiddles<bn254::Fr>> twiddles_;

@@ -78,12 +78,21 @@ class DevicesCuda : public ::testing::Test {
     }
     device_->forget(zkey.name());
 
-    // The same, frugal and streamed.
+    // The same with multiples; frugal and streamed.
     gpu::Card& card = device_->card();
     const std::size_t inputs = key.matrices.num_inputs, b_inputs = key.density->b_input.count;
     const auto circuit = take(
         groth16::DeviceCircuit<Fr>::load(card, desk_.tasks, key.matrices, *key.density, nullptr,
                                          {key.proving.domain_log2, groth16::kCosetGenerator}));
+    {
+      const auto resident =
+          take(groth16::DeviceKey<Curve>::load(desk_.context, card, key.proving, inputs, b_inputs));
+      const Status added = resident->add_multiples(card);
+      ASSERT_TRUE(added) << added.error().message;
+      const auto backend = take(groth16::make_cuda_backend<Curve>(
+          card, *circuit, resident->bases(), {.memory = groth16::CudaMemory::kRoomy}));
+      EXPECT_TRUE(parts_of<Curve>(*backend, input) == expected) << "resident, multiples, roomy";
+    }
     const auto pinned =
         take(groth16::PinnedKey<Curve>::pin(desk_.context, card, key.proving, inputs, b_inputs));
     const auto streamed = take(groth16::make_cuda_backend<Curve>(

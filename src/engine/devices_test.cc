@@ -106,24 +106,30 @@ CardNeeds made_up_needs() {
   };
   return {100,
           4000,
-          1600,
-          {way(0, 1024, 1000, 1), way(0, 256, 800, 2)},
+          0,
+          {{way(0, 1024, 1000, 1), way(0, 256, 800, 2)},
+           {way(0, 4096, 2000, 0.5), way(0, 1024, 1600, 1)}},
+          {},
           {way(8192, 1024, 900, 3), way(8192, 256, 700, 4), way(4096, 1024, 750, 5),
            way(2048, 1024, 600, 6)}};
 }
 
 TEST(CardPlan, AKeyStaysOnTheCardIfItFitsBesideAPartition) {
   const CardNeeds needs = made_up_needs();
-  const auto roomy = choose_card_plan(needs, 10000, "c");
+  const auto roomy = choose_card_plan(needs, 8000, 2, "c");
   ASSERT_TRUE(roomy);
   EXPECT_FALSE(roomy->is_streamed);
   EXPECT_EQ(roomy->awaited_bytes(), 1000u);
   EXPECT_EQ(roomy->lasting_bytes, 4100u);
   EXPECT_EQ(roomy->way.lease_bytes, 1000u);
-  EXPECT_EQ(roomy->roomy_lease_bytes, 1600u);
-  EXPECT_FALSE(choose_card_plan(needs, 5100, "c")->is_streamed);
+  EXPECT_FALSE(roomy->multiples);
+  // In the quickest way of which there is room for two.
+  EXPECT_EQ(roomy->roomy_way.lease_bytes, 1600u);
+  EXPECT_EQ(choose_card_plan(needs, 8100, 2, "c")->roomy_way.pairs_per_batch, 4096u);
+  EXPECT_EQ(choose_card_plan(needs, 7299, 2, "c")->roomy_way.lease_bytes, 0u);
+  EXPECT_FALSE(choose_card_plan(needs, 5100, 2, "c")->is_streamed);
   // In smaller batches, if need be.
-  const auto narrow = choose_card_plan(needs, 5099, "c");
+  const auto narrow = choose_card_plan(needs, 5099, 2, "c");
   ASSERT_TRUE(narrow);
   EXPECT_FALSE(narrow->is_streamed);
   EXPECT_EQ(narrow->way.pairs_per_batch, 256u);
@@ -132,23 +138,45 @@ TEST(CardPlan, AKeyStaysOnTheCardIfItFitsBesideAPartition) {
 
 TEST(CardPlan, ElseItIsStreamedInTheQuickestWayThatFits) {
   const CardNeeds needs = made_up_needs();
-  const auto large = choose_card_plan(needs, 4899, "c");
+  const auto large = choose_card_plan(needs, 4899, 2, "c");
   ASSERT_TRUE(large);
   EXPECT_TRUE(large->is_streamed);
   EXPECT_EQ(large->awaited_bytes(), 0u);  // they wait at the card, where they share what goes up
   EXPECT_EQ(large->way.stream_chunk, 8192u);
   EXPECT_EQ(large->way.pairs_per_batch, 1024u);
   EXPECT_EQ(large->lasting_bytes, 100u);
-  EXPECT_EQ(large->roomy_lease_bytes, 0u);
+  EXPECT_EQ(large->roomy_way.lease_bytes, 0u);
   // A large chunk in small batches before a small chunk.
-  const auto batches = choose_card_plan(needs, 999, "c");
+  const auto batches = choose_card_plan(needs, 999, 2, "c");
   EXPECT_EQ(batches->way.stream_chunk, 8192u);
   EXPECT_EQ(batches->way.pairs_per_batch, 256u);
-  EXPECT_EQ(choose_card_plan(needs, 799, "c")->way.stream_chunk, 2048u);
-  const auto refused = choose_card_plan(needs, 699, "PoRep 2KiB");
+  EXPECT_EQ(choose_card_plan(needs, 799, 2, "c")->way.stream_chunk, 2048u);
+  const auto refused = choose_card_plan(needs, 699, 2, "PoRep 2KiB");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kOutOfBudget);
   EXPECT_NE(refused.error().message.find("PoRep 2KiB"), std::string::npos);
+}
+
+TEST(CardPlan, MultiplesStayWhereAllWorkersHaveRoomBesideThem) {
+  CardNeeds needs = made_up_needs();
+  needs.multiples_bytes = 20000;
+  needs.with_multiples = {{{0, 1024, MsmAdditions::kAuto, 900, 1}},
+                          {{0, 1024, MsmAdditions::kAuto, 1500, 1}}};
+  const auto both = choose_card_plan(needs, 27100, 2, "c");
+  ASSERT_TRUE(both);
+  EXPECT_TRUE(both->multiples);
+  EXPECT_EQ(both->lasting_bytes, 24100u);
+  EXPECT_EQ(both->way.lease_bytes, 900u);
+  EXPECT_EQ(both->roomy_way.lease_bytes, 1500u);
+  const auto frugal = choose_card_plan(needs, 27099, 2, "c");
+  EXPECT_TRUE(frugal->multiples);
+  EXPECT_EQ(frugal->roomy_way.lease_bytes, 0u);
+  EXPECT_TRUE(choose_card_plan(needs, 25900, 2, "c")->multiples);
+  // One partition would fit, not two: the key alone leaves room for the roomiest.
+  const auto without = choose_card_plan(needs, 25899, 2, "c");
+  EXPECT_FALSE(without->multiples);
+  EXPECT_EQ(without->lasting_bytes, 4100u);
+  EXPECT_EQ(without->roomy_way.lease_bytes, 2000u);
 }
 
 struct alignas(256) Line {

@@ -168,6 +168,15 @@ void Pipeline::Impl::stop() {
   }
 }
 
+// A card may outlive what its keys hold of the host: circuits, streamed keys, the budget they count
+// in.
+Pipeline::Impl::~Impl() {
+  stop();
+  for (const DeviceRun& d : devices) {
+    if (d.options.card) d.options.card->forget_all();
+  }
+}
+
 DeviceOptions card_device(std::shared_ptr<CudaDevice> card) {
   DeviceOptions out;
   out.name = card->name();

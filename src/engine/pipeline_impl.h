@@ -152,7 +152,7 @@ namespace cuzk::engine {
 struct Pipeline::Impl {
   Impl(const PipelineOptions& options_in, Residency& residency_in, MemoryBudget& memory_in,
        Telemetry& telemetry_in);
-  ~Impl() { stop(); }
+  ~Impl();
 
   using Lock = std::unique_lock<std::mutex>;
   using CircuitInfo = internal::CircuitInfo;

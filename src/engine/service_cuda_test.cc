@@ -247,5 +247,37 @@ TEST_F(ServiceCuda, ARealSectorIsProvedWithItsKeyOnTheCard) {
   EXPECT_TRUE((*service)->status().devices[0].keys.empty());
 }
 
+// A streamed key on a card holds the circuit and the key of the service, in memory that the
+// service's budget counts. A card that outlived its service, as the daemon's does, gave them back
+// to a budget that was gone.
+TEST_F(ServiceCuda, AStreamedKeyLeavesTheCardWithItsService) {
+  const auto c1 = read_file(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json", 1 << 20);
+  ASSERT_TRUE(c1) << c1.error().message;
+  card_ = nullptr;
+  card_ = open_card(std::size_t{1200} << 20);
+  ASSERT_TRUE(card_);
+  ServiceOptions o = options();
+  o.parse = nullptr;
+  o.parameter_directory = CUZK_DEV_PARAMS_DIR;
+  o.memory_bytes = std::size_t{6} << 30;
+  {
+    const auto service = Service::start(o);
+    ASSERT_TRUE(service) << service.error().message;
+    ProofRequest request;
+    request.request_id = "sector";
+    request.payloads.push_back(*c1);
+    ASSERT_TRUE((*service)->submit(request));
+    const Answer answer = await(**service, "sector");
+    EXPECT_EQ(answer.status, AnswerStatus::kCompleted)
+        << (answer.error ? answer.error->message : "cancelled");
+    const ServiceStatus status = (*service)->status();
+    ASSERT_EQ(status.devices[0].keys.size(), 1u);
+    EXPECT_TRUE(status.devices[0].keys[0].is_streamed);
+    EXPECT_EQ(status.devices[0].proofs, 1u);
+  }
+  EXPECT_TRUE(card_->status().keys.empty());
+  EXPECT_EQ(card_->card().arena().free_bytes(), card_->arena_bytes());
+}
+
 }  // namespace
 }  // namespace cuzk::engine

@@ -31,7 +31,7 @@ demo:
 
 test: build
 	ctest --test-dir build/release -j $(TEST_JOBS) --output-on-failure -LE 'gpu|slow'
-	tools/run_fuzzers.sh 5
+	tools/run_fuzzers.sh 3
 
 bench: build
 	tools/run_benchmarks.sh build/release

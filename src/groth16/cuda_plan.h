@@ -8,9 +8,9 @@
 //   rows      a = A z, b = B z; their values on the odd coset, the product in a; C z = a b
 //   h_sum     h, in the place of C z, and the scratch of the H sum
 // A card with room runs the sums beside the rest, those in G2 beside those in G1, each group in
-// buffers of its own, and keeps C z from the first pass over the rows. A
-// frugal plan runs the sums first, gives their memory to the vectors, keeps two of them, and
-// computes C z, in the place of b, when it is needed.
+// buffers of its own, and keeps C z from the first pass over the rows. A frugal plan runs the sums
+// first, gives their memory to the vectors, keeps two of them, and computes C z, in the place of b,
+// when it is needed.
 //
 // Streamed: bases that go up once may serve other partitions too, guests, for whose assignments and
 // sums there is room while the vectors are not there yet. All partitions of a streamed circuit lie

@@ -50,6 +50,25 @@ class ServiceCuda : public ::testing::Test {
     };
     return out;
   }
+  // For real sectors, with another card of so many bytes.
+  ServiceOptions sector_options(std::size_t vram_bytes, std::size_t memory_bytes) {
+    card_ = nullptr;
+    card_ = open_card(vram_bytes);
+    if (!card_) std::abort();
+    ServiceOptions out = options();
+    out.parse = nullptr;
+    out.parameter_directory = CUZK_DEV_PARAMS_DIR;
+    out.memory_bytes = memory_bytes;
+    return out;
+  }
+  static ProofRequest sector_request(const std::string& id) {
+    const auto c1 = read_file(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json", 1 << 20);
+    EXPECT_TRUE(c1) << c1.error().message;
+    ProofRequest out;
+    out.request_id = id;
+    if (c1) out.payloads.push_back(*c1);
+    return out;
+  }
   Answer await(Service& service, const std::string& id) {
     const auto answer = service.await(id, Clock::now() + std::chrono::minutes(2));
     EXPECT_TRUE(answer && *answer) << id;
@@ -212,21 +231,11 @@ TEST_F(ServiceCuda, ACancelledJobGivesTheCardBack) {
 }
 
 TEST_F(ServiceCuda, ARealSectorIsProvedWithItsKeyOnTheCard) {
-  const auto c1 = read_file(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json", 1 << 20);
-  ASSERT_TRUE(c1) << c1.error().message;
-  card_ = nullptr;
-  card_ = open_card(std::size_t{6} << 30);
-  ASSERT_TRUE(card_);
-  ServiceOptions o = options();
-  o.parse = nullptr;
-  o.parameter_directory = CUZK_DEV_PARAMS_DIR;
-  o.memory_bytes = std::size_t{4} << 30;
+  const ServiceOptions o = sector_options(std::size_t{6} << 30, std::size_t{4} << 30);
   const auto service = Service::start(o);
   ASSERT_TRUE(service) << service.error().message;
   for (int i = 0; i < 4; ++i) {
-    ProofRequest request;
-    request.request_id = fmt::format("sector {}", i);
-    request.payloads.push_back(*c1);
+    ProofRequest request = sector_request(fmt::format("sector {}", i));
     request.priority = i == 3 ? Priority::kCritical : Priority::kNormal;
     ASSERT_TRUE((*service)->submit(request));
   }
@@ -251,22 +260,11 @@ TEST_F(ServiceCuda, ARealSectorIsProvedWithItsKeyOnTheCard) {
 // service's budget counts. A card that outlived its service, as the daemon's does, gave them back
 // to a budget that was gone.
 TEST_F(ServiceCuda, AStreamedKeyLeavesTheCardWithItsService) {
-  const auto c1 = read_file(CUZK_TESTDATA_DIR "/filecoin/c1/porep_2kib_v1_1.c1.json", 1 << 20);
-  ASSERT_TRUE(c1) << c1.error().message;
-  card_ = nullptr;
-  card_ = open_card(std::size_t{1200} << 20);
-  ASSERT_TRUE(card_);
-  ServiceOptions o = options();
-  o.parse = nullptr;
-  o.parameter_directory = CUZK_DEV_PARAMS_DIR;
-  o.memory_bytes = std::size_t{6} << 30;
+  const ServiceOptions o = sector_options(std::size_t{1200} << 20, std::size_t{6} << 30);
   {
     const auto service = Service::start(o);
     ASSERT_TRUE(service) << service.error().message;
-    ProofRequest request;
-    request.request_id = "sector";
-    request.payloads.push_back(*c1);
-    ASSERT_TRUE((*service)->submit(request));
+    ASSERT_TRUE((*service)->submit(sector_request("sector")));
     const Answer answer = await(**service, "sector");
     EXPECT_EQ(answer.status, AnswerStatus::kCompleted)
         << (answer.error ? answer.error->message : "cancelled");

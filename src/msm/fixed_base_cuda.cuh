@@ -7,44 +7,16 @@
 #include "curve/point_cuda.cuh"
 #include "gpu/launch_cuda.h"
 #include "msm/fixed_base_cuda.h"
+#include "msm/to_affine_cuda.cuh"
 
 namespace cuzk {
 namespace fixed_base_cuda_internal {
 
 using device::DeviceAffine;
-using device::DeviceFp;
-using device::DeviceFp2;
 using device::DeviceXyzz;
 using device::u32;
 
 inline constexpr u32 kThreads = 128;
-inline constexpr u32 kShare = 32;  // points that share an inversion
-
-template <class P>
-__device__ __noinline__ DeviceFp<P> inverse(const DeviceFp<P>& a) {
-  using F = DeviceFp<P>;
-  F r = F::one();
-#pragma unroll 1
-  for (int i = F::kWords - 1; i >= 0; --i) {
-    // p - 2; no modulus has a lowest word below 2, but one has it equal to 1 (Fr).
-    u32 word = 0;
-#pragma unroll
-    for (int k = 0; k < F::kWords; ++k) {
-      if (k == i) word = F::Modulus::p(k) - (k == 0 ? 2u : 0u);
-    }
-#pragma unroll 1
-    for (int bit = 31; bit >= 0; --bit) {
-      r = r.square();
-      if (word >> bit & 1) r = r * a;
-    }
-  }
-  return r;
-}
-template <class F>
-__device__ __noinline__ DeviceFp2<F> inverse(const DeviceFp2<F>& a) {
-  const F n = inverse(a.c0.square() + a.c1.square());
-  return {a.c0 * n, -(a.c1 * n)};
-}
 
 struct Offset {
   u32 word[9];
@@ -84,37 +56,6 @@ __global__ void __launch_bounds__(kThreads, sizeof(F) > 48 ? 2 : 3)
   out[i] = sum;
 }
 
-// To affine form, kShare points a thread with one inversion: running products of the zzz on the way
-// up, their inverses on the way down.
-template <class F>
-__global__ void __launch_bounds__(kThreads)
-    to_affine(const DeviceXyzz<F>* __restrict__ points, u32 count, F* __restrict__ products,
-              DeviceAffine<F>* __restrict__ out) {
-  const u32 threads = gridDim.x * kThreads;
-  const u32 t = blockIdx.x * kThreads + threadIdx.x;
-  F product = F::one();
-#pragma unroll 1
-  for (u32 i = t; i < count; i += threads) {
-    products[i] = product;
-    const F zzz = points[i].zzz;
-    if (!zzz.is_zero()) product = product * zzz;
-  }
-  if (t >= count) return;
-  F inverted = inverse(product);
-#pragma unroll 1
-  for (u32 i = t + (count - 1 - t) / threads * threads;; i -= threads) {
-    const DeviceXyzz<F> p = points[i];
-    if (p.is_identity()) {
-      out[i] = {F::zero(), F::zero()};
-    } else {
-      const F zzz = inverted * products[i];
-      inverted = inverted * p.zzz;
-      out[i] = {p.x * (zzz * p.zz).square(), p.y * zzz};
-    }
-    if (i < threads) break;
-  }
-}
-
 }  // namespace fixed_base_cuda_internal
 
 template <class G>
@@ -145,10 +86,8 @@ Status fixed_base_cuda(gpu::StreamHandle stream, const DeviceFixedBaseTable<G>& 
       reinterpret_cast<const DeviceAffine<F>*>(table.multiples.data()), table.window_bits,
       table.windows, reinterpret_cast<const uint4*>(scalars.data()), static_cast<u32>(n), offset,
       points);
-  const std::size_t per_block = kThreads * kShare;
-  to_affine<F><<<static_cast<u32>((n + per_block - 1) / per_block), kThreads, 0, stream>>>(
-      points, static_cast<u32>(n), products, reinterpret_cast<DeviceAffine<F>*>(out.data()));
-  return gpu::launched("fixed base");
+  return to_affine_cuda<F>(stream, points, static_cast<u32>(n), products,
+                           reinterpret_cast<DeviceAffine<F>*>(out.data()));
 }
 
 // Explicit instantiation of everything above for the group G.

@@ -25,6 +25,7 @@
 #include "msm/chains_cuda.cuh"
 #include "msm/msm_cuda.h"
 #include "msm/msm_cuda_sort.h"
+#include "msm/to_affine_cuda.cuh"
 
 namespace cuzk {
 namespace msm_cuda_internal {
@@ -727,42 +728,19 @@ Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
 
 namespace msm_cuda_internal {
 
-inline constexpr u32 kMultiplesShare = 32;  // points that share an inversion
 inline constexpr std::size_t kMultiplesChunk = std::size_t{1} << 21;
 
-// out[i] = 2^doublings in[i], kMultiplesShare points a thread: on the way up they are doubled and
-// their denominators multiplied, on the way down the inverses are taken out.
+// out[i] = 2^doublings in[i].
 template <class F>
 __global__ void __launch_bounds__(kThreads)
     double_bases(const DeviceAffine<F>* __restrict__ in, u32 count, unsigned doublings,
-                 DeviceXyzz<F>* __restrict__ points, F* __restrict__ products,
-                 DeviceAffine<F>* __restrict__ out) {
-  const u32 threads = gridDim.x * kThreads;
-  const u32 t = blockIdx.x * kThreads + threadIdx.x;
-  if (t >= count) return;
-  F product = F::one();
+                 DeviceXyzz<F>* __restrict__ out) {
+  const u32 i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= count) return;
+  DeviceXyzz<F> p = DeviceXyzz<F>::from_affine(device::load_wide(in + i));
 #pragma unroll 1
-  for (u32 i = t; i < count; i += threads) {
-    DeviceXyzz<F> p = DeviceXyzz<F>::from_affine(device::load_wide(in + i));
-#pragma unroll 1
-    for (unsigned k = 0; k < doublings; ++k) p.double_in_place();
-    points[i] = p;
-    products[i] = product;
-    if (!p.is_identity()) product = product * p.zzz;
-  }
-  F inverted = device::inverse(product);
-#pragma unroll 1
-  for (u32 i = t + (count - 1 - t) / threads * threads;; i -= threads) {
-    const DeviceXyzz<F> p = points[i];
-    if (p.is_identity()) {
-      out[i] = {F::zero(), F::zero()};
-    } else {
-      const F z = inverted * products[i];
-      inverted = inverted * p.zzz;
-      out[i] = {p.x * (z * p.zz).square(), p.y * z};
-    }
-    if (i < threads) break;
-  }
+  for (unsigned k = 0; k < doublings; ++k) p.double_in_place();
+  out[i] = p;
 }
 
 }  // namespace msm_cuda_internal
@@ -793,8 +771,9 @@ Status msm_cuda_fill_multiples(gpu::StreamHandle stream, const MsmCudaPlan& plan
     for (std::size_t begin = 0; begin < count; begin += kMultiplesChunk) {
       const std::size_t now = std::min(kMultiplesChunk, count - begin);
       DeviceAffine<F>* const out = all + w * count + begin;
-      double_bases<F><<<blocks_for(now, kThreads * kMultiplesShare), kThreads, 0, stream>>>(
-          out - count, static_cast<u32>(now), plan.width(w - 1), points, products, out);
+      double_bases<F><<<blocks_for(now, kThreads), kThreads, 0, stream>>>(
+          out - count, static_cast<u32>(now), plan.width(w - 1), points);
+      CUZK_TRY_VOID(to_affine_cuda<F>(stream, points, static_cast<u32>(now), products, out));
     }
   }
   return gpu::launched("multiples of bases");

@@ -728,7 +728,8 @@ Status msm_cuda(gpu::StreamHandle stream, const MsmCudaPlan& plan,
 
 namespace msm_cuda_internal {
 
-inline constexpr std::size_t kMultiplesChunk = std::size_t{1} << 21;
+// Points at once: their scratch is less than any partition of such a key takes.
+inline constexpr std::size_t kMultiplesChunk = std::size_t{1} << 20;
 
 // out[i] = 2^doublings in[i].
 template <class F>

@@ -102,8 +102,8 @@ Status msm_cuda_fold(gpu::StreamHandle stream, const MsmCudaPlan& plan,
 
 // For a plan with multiples: the bases, the first plan.count of `bases`, times two to the power of
 // each window's first bit, window after window.
-// Cost: 256 doublings a base, and an inversion for each 32 of them; scratch as for
-//       msm_cuda_multiples_scratch_bytes, for any number of bases.
+// Cost: 256 doublings a base and some 40 products a multiple. Scratch as below, for plan.count
+//       bases; at most 250 MB in G1.
 template <class G>
 std::size_t msm_cuda_multiples_scratch_bytes(std::size_t count);
 template <class G>
